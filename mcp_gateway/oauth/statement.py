@@ -1,0 +1,121 @@
+"""A queryset compiled once, and run without what Django does anew for each query.
+
+The text, its parameters and its converters are those of Django's own compiler. What is left out per request is the
+rewriting of placeholders on SQLite, the planning on PostgreSQL (the statement is prepared on the server), and the
+health check of its connections, which is a statement of its own: one that proves dead is replaced, and the
+statement, which only reads, is run again. Where Django would look on (query logging, execute wrappers, other
+databases) Django's own cursor runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from django.db import InterfaceError, NotSupportedError, OperationalError, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+_Run = Callable[[BaseDatabaseWrapper, str, tuple[Any, ...]], Any]
+
+
+class Statement:
+    """A queryset of plain columns, compiled for one alias, whose marker a request replaces."""
+
+    def __init__(self, queryset: models.QuerySet[Any, Any], alias: str, marker: Any = None) -> None:
+        self._alias = alias
+        compiler = queryset.using(alias).query.get_compiler(using=alias)
+        self._sql, parameters = compiler.as_sql()
+        self._parameters = tuple(parameters)
+        self._marker = marker
+        self._converters: Any = [
+            (position, converters, expression)
+            for position, (converters, expression) in compiler.get_converters(
+                [column[0] for column in compiler.select]
+            ).items()
+        ]
+        self._run = _runner(connections[alias])
+        self._driver_sql = ""
+
+    def first(self, value: Any = None) -> list[Any] | None:
+        """The first row for a value in the marker's place, converted as Django would.
+
+        Raises Django's ``DatabaseError`` and its kind.
+        """
+        parameters = self._parameters
+        if self._marker is not None:
+            parameters = tuple(value if entry == self._marker else entry for entry in parameters)
+        connection = connections[self._alias]
+        row = self._fetch(connection, parameters)
+        if row is None:
+            return None
+        columns = list(row)
+        for position, converters, expression in self._converters:
+            for convert in converters:
+                columns[position] = convert(columns[position], expression, connection)
+        return columns
+
+    def _fetch(self, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
+        run = self._run
+        if run is None or connection.execute_wrappers or connection.queries_logged:
+            with connection.cursor() as cursor:
+                cursor.execute(self._sql, parameters)
+                return cursor.fetchone()
+        lasting = connection.connection is not None
+        if lasting and connection.vendor == "postgresql":
+            connection.health_check_done = True  # type: ignore[attr-defined]
+        try:
+            return self._direct(run, connection, parameters)
+        except (OperationalError, InterfaceError, NotSupportedError):
+            # The server went away, or what it had prepared did; SQLite has only locks to wait for, and did wait.
+            if not lasting or connection.in_atomic_block or connection.vendor == "sqlite":
+                raise
+            connection.close()
+            return self._direct(run, connection, parameters)
+
+    def _direct(self, run: _Run, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
+        connection.ensure_connection()
+        connection.validate_thread_sharing()
+        with connection.wrap_database_errors:
+            if not self._driver_sql:
+                self._driver_sql = _driver_sql(connection, self._sql)
+            return run(connection, self._driver_sql, parameters)
+
+
+def _runner(connection: BaseDatabaseWrapper) -> _Run | None:
+    """How the driver runs a statement; None where Django's cursor does."""
+    if connection.vendor == "sqlite":
+        return _on_sqlite
+    # DISABLE_SERVER_SIDE_CURSORS is how a project says that a pool hands each transaction another connection,
+    # where nothing prepared can be found again. psycopg2 prepares nothing.
+    pooled = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    if connection.vendor == "postgresql" and not pooled and hasattr(_driver(connection), "Cursor"):
+        return _on_postgresql
+    return None
+
+
+def _driver(connection: BaseDatabaseWrapper) -> Any:
+    """The module that Django talks to the database with."""
+    return connection.Database  # type: ignore[attr-defined]
+
+
+def _driver_sql(connection: BaseDatabaseWrapper, sql: str) -> str:
+    if connection.vendor == "sqlite":
+        return str(connection.create_cursor().convert_query(sql))
+    return sql
+
+
+def _on_sqlite(connection: BaseDatabaseWrapper, sql: str, parameters: tuple[Any, ...]) -> Any:
+    with closing(_driver(connection).Cursor(connection.connection)) as cursor:
+        return cursor.execute(sql, parameters).fetchone()
+
+
+def _on_postgresql(connection: BaseDatabaseWrapper, sql: str, parameters: tuple[Any, ...]) -> Any:
+    driver: Any = connection.connection
+    # Django switches preparing off for a connection; its own cursors bind on the client and never prepare.
+    threshold, driver.prepare_threshold = driver.prepare_threshold, 0
+    try:
+        with _driver(connection).Cursor(driver) as cursor:
+            return cursor.execute(sql, parameters, prepare=True).fetchone()
+    finally:
+        driver.prepare_threshold = threshold

@@ -1,0 +1,1 @@
+"""What ``resources/list`` and ``prompts/list`` show, apart from the wire: URIs, templates, MIME types, entries."""

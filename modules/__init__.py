@@ -1,0 +1,1 @@
+"""Modules: each folder is one, with its ``zolinga.json``, its schemas and its handlers."""

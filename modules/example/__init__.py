@@ -1,0 +1,1 @@
+"""What a module can do, in code to copy from."""

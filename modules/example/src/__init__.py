@@ -1,0 +1,1 @@
+"""Handlers: plain classes with plain methods, named in ``zolinga.json``."""

@@ -1,0 +1,1 @@
+"""What the site's pages ask, and tools made from it."""

@@ -1,0 +1,5 @@
+"""The site's fixtures."""
+
+from tests.site.conftest import site
+
+__all__ = ["site"]

@@ -1,0 +1,82 @@
+"""Requests that nobody who means well sends: an answer in the form that its kind of endpoint has, and no trace."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.oauth.flow import Flow
+
+TOKEN, REVOKE, AUTHORIZE = "/oauth/token/", "/oauth/revoke_token/", "/oauth/authorize/"
+MANY = "&".join(f"a{number}=1" for number in range(3000))
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture(autouse=True)
+def _no_trace(caplog: pytest.LogCaptureFixture, db: None) -> Iterator[None]:
+    """Nobody fills the log by what they send."""
+    yield
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR or record.exc_info]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (MANY, FORM, 400),
+        ("a=" + "b" * 4_000_000, FORM, 413),
+        ("grant_type=%00", FORM, 400),
+        ("x", "multipart/form-data", 400),
+        ("a=1", f"{FORM}; charset=latin-1", 400),
+    ],
+)
+@pytest.mark.parametrize("path", [TOKEN, REVOKE])
+def test_programs_get_json_whatever_they_send(client: Client, path: str, body: str, kind: str, status: int) -> None:
+    answer = client.post(path, body, content_type=kind)
+    assert answer.status_code == status
+    assert answer.json()["error"] == "invalid_request"
+    assert answer.json()["error_description"]
+
+
+@pytest.mark.parametrize("query", ["client_id=%00", MANY, "scope=%00", "client_id=a&client_id=b"])
+def test_people_get_a_page(client: Client, query: str) -> None:
+    answer = client.get(f"{AUTHORIZE}?{query}")
+    assert answer.status_code == 400
+    assert "This request cannot be answered" in answer.content.decode()
+
+
+def test_a_request_too_long_for_the_way_to_the_login_is_refused(client: Client, application: Any) -> None:
+    answer = client.get(f"{AUTHORIZE}?{Flow(client).query(state='s' * 20_000)}")
+    assert answer.status_code == 400
+    assert "This request cannot be answered" in answer.content.decode()
+    assert client.get(f"/oauth/connections/?x={'x' * 20_000}").status_code == 302
+
+
+@pytest.mark.parametrize("path", ["/oauth/login/", "/oauth/connections/", AUTHORIZE])
+def test_forms_that_cannot_be_read_are_refused_with_a_page(client: Client, path: str) -> None:
+    answer = client.post(path, MANY, content_type=FORM)
+    assert answer.status_code == 400
+    assert "too many parameters" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (TOKEN, "grant_type=authorization_code&grant_type=x"),
+        (TOKEN, "grant_type=refresh_token&refresh_token=a&refresh_token=b"),
+        (REVOKE, "token=a&token=b"),
+    ],
+)
+def test_a_parameter_stands_once(client: Client, path: str, body: str) -> None:
+    answer = client.post(path, body, content_type=FORM)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert "more than once" in answer.json()["error_description"]
+
+
+def test_every_error_has_a_description(flow: Flow) -> None:
+    for sent in ({"code": "nobody-issued"}, {"client_id": "nobody", "code": "x"}, {"grant_type": "nothing"}):
+        assert flow.token(**sent).json()["error_description"]
+    assert flow.answer(flow.open(scope="no-such-scope"))["error_description"]
