@@ -10,8 +10,9 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -55,11 +56,32 @@ def free_port() -> int:
     raise AssertionError("no free port was found between 20000 and 32000")
 
 
+def lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    """What a process prints. One that does not come to its end, or to what is looked for, is killed with its group."""
+
+    def kill() -> None:
+        with suppress(ProcessLookupError):
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+
+    assert process.stdout is not None
+    watchdog = threading.Timer(3 * PATIENCE, kill)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        # No ``yield from``: it would close the pipe where the caller stops reading.
+        for line in process.stdout:  # noqa: UP028
+            yield line
+    finally:
+        watchdog.cancel()
+
+
 def until(process: subprocess.Popen[str], *words: str) -> str:
     """What the server prints up to a line that holds one of these words."""
-    assert process.stdout is not None
     printed = []
-    for line in process.stdout:
+    for line in lines(process):
         printed.append(line)
         if any(word in line for word in words):
             return "".join(printed)
@@ -133,10 +155,9 @@ class Site:
             text=True,
             start_new_session=True,
         )
-        assert process.stdout is not None
         try:
             printed = []
-            for line in process.stdout:
+            for line in lines(process):
                 printed.append(line)
                 if line.startswith("Ctrl-C"):
                     break

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from threading import Timer
 
 import pytest
 
 from tests.clients.conftest import Browser
 from tests.conformance.suite import judge, read_records
 from tests.conformance.toolchain import cache_folder, find_node, find_suite
-from tests.live import PATIENCE, Site, free_port
+from tests.live import Site, free_port, lines
 
 pytestmark = [pytest.mark.once, pytest.mark.service("NPM_CLIENTS")]
 
@@ -29,17 +28,13 @@ def test_the_suite_passes_the_authorization_server(site: Site, browser: Browser,
     process = subprocess.Popen(
         [*command, *options, "--output-dir", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    watchdog = Timer(PATIENCE, process.kill)
-    watchdog.start()
     said = []
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
+        for line in lines(process):
             said.append(line)
             if line.startswith(f"{site.url}/oauth/authorize/"):
                 browser.open(line.strip())
     finally:
-        watchdog.cancel()
         process.kill()
         process.communicate()
     assert process.returncode == 0, "".join(said)

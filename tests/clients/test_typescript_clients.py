@@ -20,7 +20,7 @@ from mcp_types.jsonrpc import ErrorData, JSONRPCNotification, JSONRPCRequest
 from mcp_types.methods import parse_server_notification, parse_server_request, validate_server_result
 
 from tests.clients.conftest import TYPESCRIPT, Programs
-from tests.live import PATIENCE, Migrated, Site
+from tests.live import PATIENCE, Migrated, Site, lines
 
 pytestmark = [pytest.mark.once, pytest.mark.service("NPM_CLIENTS")]
 
@@ -75,8 +75,7 @@ def test_a_client_hears_that_an_administrator_changed_a_tool(tour: Tour, tmp_pat
         text=True,
     )
     try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "listening\n"
+        assert next(lines(process), "") == "listening\n"
         change = "from mcp_gateway.models import Tool; Tool.objects.filter(name='greet').update(title_override='Hi')"
         tour.site.manage("shell", "-c", change)
         process.communicate(timeout=PATIENCE)

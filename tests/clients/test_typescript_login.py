@@ -17,7 +17,7 @@ import pytest
 
 from tests.clients.conftest import CALLBACK, CLIENT, TYPESCRIPT, Browser, Programs, Strange, decide
 from tests.clients.test_python_tokens import MACHINE, python
-from tests.live import PATIENCE, Site
+from tests.live import PATIENCE, Site, lines
 
 pytestmark = [pytest.mark.once, pytest.mark.service("NPM_CLIENTS")]
 
@@ -46,8 +46,7 @@ def site(strange: Strange) -> Site:
 def attend(process: subprocess.Popen[str], orders: dict[str, Callable[[Any], Any]]) -> None:
     """Do what a program asks for, a line each, until it ends."""
     assert process.stdin is not None
-    assert process.stdout is not None
-    for line in process.stdout:
+    for line in lines(process):
         [(order, argument)] = json.loads(line).items()
         process.stdin.write(json.dumps(orders[order](argument)) + "\n")
         process.stdin.flush()

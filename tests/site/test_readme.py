@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.live import OF_THE_TESTS, ROOT, free_port
+from tests.live import OF_THE_TESTS, ROOT, free_port, lines
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 # Fetching and unpacking everything the environment needs may take long. In seconds.
@@ -90,9 +90,8 @@ class Copy:
             text=True,
             start_new_session=True,
         )
-        assert process.stdout is not None
         printed = []
-        for line in process.stdout:
+        for line in lines(process):
             printed.append(line)
             if line.startswith("Ctrl-C"):
                 break

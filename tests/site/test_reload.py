@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.live import PATIENCE, Site, until
@@ -57,10 +59,13 @@ def answer_of(site: Site, tool: str) -> str:
 
 
 def wait_for_answer(site: Site, tool: str, answer: str) -> None:
-    """Call a tool until the new workers answer: the old ones may be there for a moment after an import."""
+    """Call a tool until the new workers answer: the old ones may be there for a moment after an import, and hang up."""
     deadline = time.monotonic() + PATIENCE
-    while answer not in answer_of(site, tool):
-        assert time.monotonic() < deadline, f"{tool} never answered {answer}"
+    found = ""
+    while answer not in found:
+        with suppress(httpx.TransportError):
+            found = answer_of(site, tool)
+        assert time.monotonic() < deadline, f"{tool} never answered {answer}, but {found}"
         time.sleep(0.1)
 
 

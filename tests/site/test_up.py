@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.live import LIST_TOOLS, PATIENCE, ROOT, Site, database, until
+from tests.live import LIST_TOOLS, PATIENCE, ROOT, Site, database, lines, until
 from zolinga_site.port import answers, cannot_listen, hold
 
 
@@ -87,13 +87,12 @@ def test_of_two_on_one_port_at_once_one_serves_and_the_other_is_refused(site: Si
     ]
     printed = {}
     for process in both:
-        assert process.stdout is not None
-        lines = []
-        for line in process.stdout:
-            lines.append(line)
+        said = []
+        for line in lines(process):
+            said.append(line)
             if line.startswith("Ctrl-C"):
                 os.killpg(process.pid, signal.SIGINT)
-        printed[process] = "".join(lines)
+        printed[process] = "".join(said)
         process.communicate(timeout=60)
     codes = sorted(process.returncode for process in both)
     assert codes == [0, 1], printed
