@@ -56,7 +56,7 @@ def parse(body: bytes, *, max_depth: int, halves: bool = False) -> Any:
     except TypeError:
         # orjson writes 254 levels; a site may allow more.
         return _parse_slowly(body, max_depth)
-    if body.count(b"[") + body.count(b"{") > max_depth and is_deeper(value, max_depth, written):
+    if is_deeper(body, max_depth):
         raise _too_deep(max_depth)
     return value if _is_certain(body, written) else _parse_slowly(body, max_depth)
 
@@ -89,7 +89,7 @@ def _parse_slowly(body: bytes, max_depth: int) -> Any:
         if isinstance(error, json.JSONDecodeError):
             raise parse_error(f"The body is no JSON: {error.msg}, at character {error.pos}.") from None
         raise parse_error("The body holds an integer with more digits than this server reads.") from None
-    if is_deeper(value, max_depth):
+    if is_deeper(body, max_depth):
         raise _too_deep(max_depth)
     return value
 

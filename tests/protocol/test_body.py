@@ -84,6 +84,36 @@ def test_depth_is_counted_exactly(levels: int, open_: bytes, close: bytes) -> No
         assert caught.value.code == -32600
 
 
+# Brackets, quotation marks and backslashes in every order that a counter of brackets could trip over.
+_TRAPS = ["[", "]", "{", "}", '"', "\\", '\\"', '"[', ']"', "\\\\", "\\[", "[]", "\\u005b", "\n", "é", ""]
+
+
+def _levels(value: Any) -> int:
+    if not isinstance(value, (dict, list)):
+        return 0
+    return 1 + max(map(_levels, value.values() if isinstance(value, dict) else value), default=0)
+
+
+@pytest.mark.parametrize("seed", range(500))
+def test_depth_is_counted_exactly_whatever_the_texts_hold(seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311
+
+    def text() -> str:
+        return "".join(dice.choice(_TRAPS) for _ in range(dice.randrange(6)))
+
+    value: Any = text()
+    for _ in range(dice.randrange(1, 24)):
+        beside = [_value(dice, 2) if dice.random() < 0.2 else text() for _ in range(dice.randrange(3))]
+        members = [*beside, value]
+        dice.shuffle(members)
+        value = {f"{index}{text()}": member for index, member in enumerate(members)} if dice.random() < 0.5 else members
+    written = json.dumps(value, ensure_ascii=dice.random() < 0.5, indent=dice.choice([None, 1])).encode()
+    levels = _levels(value)
+    assert body.parse(written, max_depth=levels) == value
+    with pytest.raises(ProtocolError, match=f"deeper than {levels - 1} levels"):
+        body.parse(written, max_depth=levels - 1)
+
+
 def test_a_site_may_allow_more_levels_than_the_fast_writer_knows() -> None:
     assert body.parse(b"[" * 400 + b"]" * 400, max_depth=500)
     with pytest.raises(ProtocolError):
