@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.utils.functional import SimpleLazyObject
 from oauth2_provider.settings import oauth2_settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
 from mcp_gateway import registry
 from mcp_gateway.conf import gateway_settings
-from mcp_gateway.oauth import audience, issuers, personal, token_query
+from mcp_gateway.oauth import audience, issuers, personal, token_query, verdicts
 from mcp_gateway.oauth.challenge import INVALID_TOKEN, challenge
 from mcp_gateway.oauth.scopes import requestable, still_allowed
 from mcp_gateway.rights import ANONYMOUS, Principal, not_grantable
@@ -71,31 +73,46 @@ def check_request(authorization: str | None, slug: str) -> Checked:
         raise InvalidToken("The Authorization header must hold exactly one Bearer token.", token_query.generation())
     if slug in gateway_settings.issuers:
         return _issued_elsewhere(credentials[1], slug)
-    found = token_query.find(credentials[1])
-    if found.token is None:
-        raise InvalidToken("The access token is unknown or was revoked.", found.generation)
+    checksum = token_query.checksum_of(credentials[1])
+    statement, row = token_query.look_up(checksum)
+    if row is None:
+        raise InvalidToken("The access token is unknown or was revoked.", token_query.generation())
+    verdict, user = verdicts.known(checksum, slug, row), None
+    if verdict is None:
+        found = token_query.found(statement, row)
+        verdict, user = _judge(found, authorization, slug), found.user
+        verdicts.keep(checksum, slug, verdict)
+    else:
+        # As Django's own request.user: most handlers do not look at it.
+        user = SimpleLazyObject(partial(token_query.user_of, statement, row))
+    principal, snapshot = verdict.principal, verdict.snapshot
+    scopes = principal.scopes
+    if snapshot.restricted:
+        scopes -= not_grantable(user, scopes, snapshot)
+    if principal.fixed_scopes:
+        personal.note_use(verdict.token_pk)
+    return Checked(snapshot.generation, principal.of(user, scopes))
+
+
+def _judge(found: token_query.Found, authorization: str, slug: str) -> verdicts.Verdict:
+    """What a token that exists is good for. Raises `InvalidToken` for one that does not count here."""
+    token: Any = found.token
     problem = _problem(found, authorization, slug)
     if problem:
         raise InvalidToken(problem, found.generation)
     snapshot = registry.snapshot(found.generation)
     may_request = requestable(found.application, snapshot)
-    scopes = still_allowed(found.token.scope.split(), may_request, snapshot)
-    if snapshot.restricted:
-        scopes -= not_grantable(found.user, scopes, snapshot)
     client_id = found.application.client_id if found.application is not None else ""
     principal = Principal(
-        user=found.user,
-        scopes=scopes,
+        scopes=still_allowed(token.scope.split(), may_request, snapshot),
         client_id=client_id,
-        application_id=found.token.application_id,
+        application_id=token.application_id,
         may_request=may_request,
         authenticated=True,
-        acts_for_itself=found.token.user_id is None,
+        acts_for_itself=token.user_id is None,
         fixed_scopes=client_id == personal.CLIENT_ID,
     )
-    if client_id == personal.CLIENT_ID:
-        personal.note_use(found.token.pk)
-    return Checked(found.generation, principal)
+    return verdicts.Verdict(found.row, snapshot, token.expires, token.pk, principal)
 
 
 def _issued_elsewhere(token: str, slug: str) -> Checked:

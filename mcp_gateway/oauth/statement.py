@@ -10,7 +10,6 @@ databases) Django's own cursor runs it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 from django.db import InterfaceError, NotSupportedError, OperationalError, connections, models
@@ -42,13 +41,20 @@ class Statement:
 
         Raises Django's ``DatabaseError`` and its kind.
         """
+        row = self.row(value)
+        return None if row is None else self.converted(row)
+
+    def row(self, value: Any = None) -> tuple[Any, ...] | None:
+        """The same as the driver has it: two equal rows are equal once they are converted."""
         parameters = self._parameters
         if self._marker is not None:
             parameters = tuple(value if entry == self._marker else entry for entry in parameters)
+        row: tuple[Any, ...] | None = self._fetch(connections[self._alias], parameters)
+        return row
+
+    def converted(self, row: tuple[Any, ...]) -> list[Any]:
+        """A row's columns as Django would have them."""
         connection = connections[self._alias]
-        row = self._fetch(connection, parameters)
-        if row is None:
-            return None
         columns = list(row)
         for position, converters, expression in self._converters:
             for convert in converters:
@@ -106,8 +112,11 @@ def _driver_sql(connection: BaseDatabaseWrapper, sql: str) -> str:
 
 
 def _on_sqlite(connection: BaseDatabaseWrapper, sql: str, parameters: tuple[Any, ...]) -> Any:
-    with closing(_driver(connection).Cursor(connection.connection)) as cursor:
+    cursor = _driver(connection).Cursor(connection.connection)
+    try:
         return cursor.execute(sql, parameters).fetchone()
+    finally:
+        cursor.close()
 
 
 def _on_postgresql(connection: BaseDatabaseWrapper, sql: str, parameters: tuple[Any, ...]) -> Any:

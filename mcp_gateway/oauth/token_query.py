@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.contrib.auth import get_user_model
 from django.core.signals import setting_changed
@@ -27,6 +27,9 @@ from mcp_gateway.oauth.statement import Statement
 
 _MARKER = "0" * 63 + "?"
 
+# What the database says of a token, as its driver has it.
+Row: TypeAlias = tuple[Any, ...]
+
 # What judging a token needs of its row; a swapped model that reads more in is_expired() has it fetched.
 _TOKEN_FIELDS = ("expires", "scope", "resource", "application_id", "user_id")
 
@@ -36,7 +39,8 @@ class Found:
     """What the statement says: ``token`` is None for one that does not exist.
 
     ``user`` is the token's user, or the client's service user where the token has none. ``client_enabled`` is True
-    for a token without an application or client row, ``owner_enabled`` for an application that is nobody's.
+    for a token without an application or client row, ``owner_enabled`` for an application that is nobody's. ``row`` is
+    what all that was made of, None where it was not one statement that told it.
     """
 
     generation: int
@@ -45,6 +49,7 @@ class Found:
     application: Any = None
     client_enabled: bool = True
     owner_enabled: bool = True
+    row: Row | None = None
 
 
 class TokenStatement:
@@ -90,14 +95,18 @@ class TokenStatement:
         rows = self._rows.annotate(**self._annotations).filter(token_checksum=_MARKER).order_by()
         return Statement(rows.values_list(*self._columns, *self._annotations), self.alias, _MARKER)
 
-    def find(self, checksum: str) -> list[Any] | None:
+    def row(self, checksum: str) -> Row | None:
         """The row of a token, None where there is none."""
-        return (self._compiled or self._compile()).first(checksum)
+        return self._statement().row(checksum)
 
-    def instances(self, row: list[Any]) -> tuple[list[Any], list[Any], bool]:
+    def _statement(self) -> Statement:
+        return self._compiled or self._compile()
+
+    def instances(self, raw: Row) -> tuple[list[Any], list[Any], bool]:
         """The instances of a row (None where a join found nothing), the gateway's own columns (none where they are
         in another database), and whether the application's owner is active.
         """
+        row = self._statement().converted(raw)
         made: list[Any] = []
         start = 0
         for _path, model, names in self._parts:
@@ -111,16 +120,30 @@ class TokenStatement:
 
 def find(token: str) -> Found:
     """Look up an access token by its SHA-256, as the toolkit stores it (hashed or legacy plain text alike)."""
+    statement, row = look_up(checksum_of(token))
+    return Found(generation()) if row is None else found(statement, row)
+
+
+def checksum_of(token: str) -> str:
+    """What the toolkit finds a token by."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def look_up(checksum: str) -> tuple[TokenStatement, Row | None]:
+    """The row of a token, None where there is none, and the statement that read it."""
     token_alias = router.db_for_write(get_access_token_model())
-    gateway_alias = router.db_for_write(Generation)
-    statement = _token_statement(token_alias, gateway_alias, _has_service_users())
-    row = statement.find(hashlib.sha256(token.encode()).hexdigest())
-    if row is None:
-        return Found(generation())
+    statement = _token_statement(token_alias, router.db_for_write(Generation), _has_service_users())
+    return statement, statement.row(checksum)
+
+
+def found(statement: TokenStatement, row: Row) -> Found:
+    """What a row says. Where the OAuth tables are in another database, a statement there tells the rest."""
     (access_token, user, application, *service_users), loose, owner_enabled = statement.instances(row)
-    enabled, service_user_id, number = loose or _client_beside(gateway_alias, access_token.application_id)
+    told_all = bool(loose)
+    enabled, service_user_id, number = loose or _client_beside(access_token.application_id)
     if user is None and service_user_id is not None:
         # The snapshot may be older than the client's service user, or users be where clients are not.
+        told_all = told_all and bool(service_users)
         user = service_users[0] if service_users else _user(service_user_id)
     return Found(
         generation=number or 0,
@@ -129,7 +152,14 @@ def find(token: str) -> Found:
         application=application,
         client_enabled=enabled is not False,
         owner_enabled=owner_enabled,
+        row=row if told_all else None,
     )
+
+
+def user_of(statement: TokenStatement, row: Row) -> Any:
+    """The user of a row that told all, a new instance each time."""
+    _token, user, _application, *service_users = statement.instances(row)[0]
+    return service_users[0] if user is None else user
 
 
 def _user(pk: Any) -> Any:
@@ -169,8 +199,9 @@ def _generation_rows() -> models.QuerySet[Any, Any]:
     return Generation._base_manager.filter(pk=GENERATION_PK).values_list("number").order_by()
 
 
-def _client_beside(alias: str, application_id: Any) -> tuple[bool | None, Any, int]:
+def _client_beside(application_id: Any) -> tuple[bool | None, Any, int]:
     """Client row and generation where the OAuth tables are in another database, in one statement."""
+    alias = router.db_for_write(Generation)
     client = Client._base_manager.filter(application_id=application_id).order_by()
     row = (
         Generation._base_manager.using(alias)

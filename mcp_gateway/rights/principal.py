@@ -27,5 +27,18 @@ class Principal:
     acts_for_itself: bool = False
     fixed_scopes: bool = False
 
+    def of(self, user: Any, scopes: frozenset[str]) -> Principal:
+        """The same caller with a user and the scopes that this one may still grant."""
+        return Principal(
+            user,
+            scopes,
+            self.client_id,
+            self.application_id,
+            self.may_request,
+            self.authenticated,
+            self.acts_for_itself,
+            self.fixed_scopes,
+        )
+
 
 ANONYMOUS = Principal()

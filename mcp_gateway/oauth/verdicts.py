@@ -1,0 +1,81 @@
+"""What was judged of a token, for as long as the database says the same of it.
+
+Every request reads its token's row; to judge an equal one again would cost more than to read it. A verdict is made of
+the row, the snapshot, the endpoint and the settings, and of the time of day only where it expires. Where a project's
+own code has a say, which may look at anything, nothing is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.signals import setting_changed
+from django.utils import timezone
+from oauth2_provider.models import AbstractAccessToken, get_access_token_model
+
+from mcp_gateway import registry
+from mcp_gateway.oauth import token_query
+from mcp_gateway.oauth.token_query import Row
+from mcp_gateway.rights import Principal
+
+# Tokens of which a worker keeps a verdict, each a few kilobytes.
+_MOST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A token that counts: until when, its primary key, and its caller.
+
+    The ``principal`` has no user yet, who is an instance of each request's own, and all scopes that do not depend on
+    the user's groups.
+    """
+
+    row: Row | None
+    snapshot: registry.Snapshot
+    expires: datetime
+    token_pk: Any
+    principal: Principal
+
+
+_kept: dict[tuple[str, str], Verdict] = {}
+
+
+def known(checksum: str, slug: str, row: Row) -> Verdict | None:
+    """The verdict on a token at an endpoint, where its row is still the one that was judged."""
+    verdict = _kept.get((checksum, slug))
+    if verdict is None or verdict.row != row or verdict.snapshot is not registry.latest():
+        return None
+    return verdict if timezone.now() < verdict.expires else None
+
+
+def keep(checksum: str, slug: str, verdict: Verdict) -> None:
+    """Remember a verdict, where the row alone decides it."""
+    if verdict.row is None or not _rows_decide():
+        return
+    if len(_kept) >= _MOST:
+        _kept.clear()
+    _kept[checksum, slug] = verdict
+
+
+def forget(**kwargs: Any) -> None:
+    """Drop all verdicts (settings have changed)."""
+    _kept.clear()
+    _rows_decide.cache_clear()
+
+
+@cache
+def _rows_decide() -> bool:
+    user = get_user_model()
+    columns = {field.attname for field in user._meta.concrete_fields}
+    return (
+        not token_query.overrides_is_usable()
+        and get_access_token_model().is_expired is AbstractAccessToken.is_expired
+        and ("is_active" in columns or getattr(user, "is_active", True) is True)
+    )
+
+
+setting_changed.connect(forget, dispatch_uid="mcp_gateway.oauth.verdicts")
