@@ -45,6 +45,15 @@ class ReadOnlyAdmin(StyledAdmin):
         return False
 
 
+def without(name: str, fields: Any) -> Any:
+    """Fieldsets, or a part of them, without one field."""
+    if isinstance(fields, dict):
+        return {key: without(name, value) if key == "fields" else value for key, value in fields.items()}
+    if isinstance(fields, (list, tuple)):
+        return tuple(without(name, entry) for entry in fields if entry != name)
+    return fields
+
+
 def mark(level: str, text: Any) -> SafeString:
     """A word with its colour; the colour repeats what the word says."""
     return format_html('<span class="mcp-mark mcp-{}">{}</span>', level, text)

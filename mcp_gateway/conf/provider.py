@@ -17,8 +17,14 @@ PROVIDER_OPTIONS: dict[str, Any] = {
     "ALLOW_LOCALHOST_LOOPBACK": True,
 }
 
-# Who may change a client that acts as somebody (`mcp_gateway.admin.applications`).
-_ADMIN_OPTIONS = {"APPLICATION_ADMIN_CLASS": "mcp_gateway.admin.applications.GuardedApplicationAdmin"}
+# Who may change a client that acts as somebody (`mcp_gateway.admin.applications`), and what was issued to it.
+_ADMIN_OPTIONS = {
+    "APPLICATION_ADMIN_CLASS": "mcp_gateway.admin.applications.GuardedApplicationAdmin",
+    "ACCESS_TOKEN_ADMIN_CLASS": "mcp_gateway.admin.issued.GuardedAccessTokenAdmin",
+    "REFRESH_TOKEN_ADMIN_CLASS": "mcp_gateway.admin.issued.GuardedRefreshTokenAdmin",
+    "GRANT_ADMIN_CLASS": "mcp_gateway.admin.issued.GuardedGrantAdmin",
+    "ID_TOKEN_ADMIN_CLASS": "mcp_gateway.admin.issued.GuardedIDTokenAdmin",
+}
 
 #: The toolkit's switches that refuse, for every client of the site, what RFC 9700 advises against. For a site
 #: without older clients: ``oauth2_provider(public_url, **RFC_9700)``. At our own endpoints it is refused anyway.

@@ -6,13 +6,15 @@ administrator withheld from it, so here each page needs the permission that admi
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.auth import get_permission_codename
 from django.contrib.auth.mixins import PermissionRequiredMixin
 from oauth2_provider import views as toolkit
 from oauth2_provider.models import get_application_model
 
 from mcp_gateway.oauth.login import login_url
-from mcp_gateway.oauth.machines import acting_problem
+from mcp_gateway.oauth.machines import acting_problem, change_problem
 
 
 class ApplicationPermission(PermissionRequiredMixin):
@@ -42,6 +44,13 @@ class ApplicationDetail(ApplicationPermission, toolkit.ApplicationDetail):  # ty
 
     action = "view"
 
+    def get_object(self, queryset: Any = None) -> Any:
+        """Without a secret with which its owner would act as somebody whom they may not let it act as."""
+        application = super().get_object(queryset)
+        if acting_problem(self.request.user, application):
+            application.client_secret = ""
+        return application
+
 
 class ApplicationRegistration(ApplicationPermission, toolkit.ApplicationRegistration):  # type: ignore[misc]
     """A new one."""
@@ -50,13 +59,13 @@ class ApplicationRegistration(ApplicationPermission, toolkit.ApplicationRegistra
 
 
 class ApplicationUpdate(ApplicationPermission, toolkit.ApplicationUpdate):  # type: ignore[misc]
-    """Change one, unless it acts as somebody whom its owner may not let it act as."""
+    """Change one, unless it acts as somebody whom its owner may not let it act as, or for people who are not asked."""
 
     action = "change"
 
     def has_permission(self) -> bool:
-        """Django's permission, and the right to let the application act as its service user."""
-        return super().has_permission() and not acting_problem(self.request.user, self.get_object())
+        """Django's permission, and the right to let the application act as it does."""
+        return super().has_permission() and not change_problem(self.request.user, self.get_object())
 
 
 class ApplicationDelete(ApplicationPermission, toolkit.ApplicationDelete):  # type: ignore[misc]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 from oauth2_provider.models import AbstractApplication, get_application_model
 
 from mcp_gateway import registry, rights
@@ -39,14 +40,23 @@ def problem(application: Any, acts_as: Any) -> str:
 
 
 def acting_problem(administrator: Any, application: Any) -> str:
-    """Why an administrator may not change how a client proves itself, and with it as whom it acts; empty else.
+    """Why an administrator may not let an application act as its service user; empty else.
 
-    Whoever gives a client a secret or a key can act as its service user.
+    Whoever gives a client a secret or a key can act so.
     """
     client = Client.objects.filter(application_id=application.pk).select_related("service_user").first()
     if client is None or client.service_user is None:
         return ""
     return rights.acting_problem(administrator, client.service_user)
+
+
+def change_problem(administrator: Any, application: Any) -> str:
+    """Why an administrator may not change an application at all: as above, and where people are not asked before it
+    acts for them, as whoever says where their codes go can act as any of them; empty else.
+    """
+    if application.skip_authorization and not rights.is_superuser(administrator):
+        return gettext("Nobody is asked before this client acts for them: only a superuser can change it.")
+    return acting_problem(administrator, application)
 
 
 def is_machine(application: Any) -> bool:

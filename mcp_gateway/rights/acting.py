@@ -17,9 +17,9 @@ def acting_problem(administrator: Any, user: Any) -> str:
     others (`ACT_AS_OTHERS`), and all that the user has: rank, groups and permissions. The text may be shown to the
     administrator.
     """
-    if getattr(administrator, "is_superuser", False) or administrator.pk == user.pk:
+    if is_superuser(administrator) or administrator.pk == user.pk:
         return ""
-    if getattr(user, "is_superuser", False):
+    if is_superuser(user):
         return gettext("Only a superuser can let a client or a token act as a superuser.")
     if not administrator.has_perm(ACT_AS_OTHERS):
         return gettext(
@@ -28,6 +28,11 @@ def acting_problem(administrator: Any, user: Any) -> str:
     if _has_more(user, administrator):
         return gettext("This user may do what you may not: only a superuser can let a client or a token act as them.")
     return ""
+
+
+def is_superuser(user: Any) -> bool:
+    """Whether a user may do everything; a project's own user model may know no such rank."""
+    return bool(getattr(user, "is_superuser", False))
 
 
 def _has_more(user: Any, than: Any) -> bool:
