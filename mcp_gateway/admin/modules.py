@@ -17,8 +17,6 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_gateway.admin.display import BAD, GOOD, QUIET, ReadOnlyAdmin, code, lines, link, mark, pretty_json
 from mcp_gateway.events import Origin
-from mcp_gateway.manifest.document import without_comments
-from mcp_gateway.manifest.drift import by_kind, findings
 from mcp_gateway.models import Listener, Module
 
 if TYPE_CHECKING:
@@ -168,6 +166,9 @@ class ModuleAdmin(ReadOnlyAdmin):
         """What differs between files and database, and what is sound and still wanting."""
         if not self.has_view_permission(request):
             raise PermissionDenied
+        # Reading manifests takes a good part of the package, which a process that only serves does without.
+        from mcp_gateway.manifest.drift import by_kind, findings
+
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Drift"),
@@ -180,6 +181,9 @@ class ModuleAdmin(ReadOnlyAdmin):
 
 def _part(module: Module, key: str) -> str:
     """One member of a stored manifest as JSON text, without its comments; empty where there is none."""
+    # As for drift: not before a page shows it.
+    from mcp_gateway.manifest.document import without_comments
+
     try:
         value = without_comments(json.loads(module.manifest or "{}")).get(key)
     except (ValueError, AttributeError):

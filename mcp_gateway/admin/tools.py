@@ -18,7 +18,6 @@ from mcp_gateway.admin.offered import OWN_FIELDS, OWN_WIDGETS, NeedsScopesFilter
 from mcp_gateway.admin.running import manner
 from mcp_gateway.admin.status import needs, rights_of, tool_state
 from mcp_gateway.events import Origin
-from mcp_gateway.manifest.drift import by_kind, findings_of
 from mcp_gateway.models import Listener, Tool
 from mcp_gateway.registry import latest, snapshot
 
@@ -137,6 +136,9 @@ class ToolAdmin(OfferedAdmin):
 
     @admin.display(description=_("drift"))
     def findings_shown(self, tool: Tool) -> SafeString:
+        # Reading manifests takes a good part of the package, which a process that only serves does without.
+        from mcp_gateway.manifest.drift import by_kind, findings_of
+
         groups = [{"kind": kind, "findings": group} for kind, group in by_kind(findings_of(tool))]
         return render_to_string("admin/mcp_gateway/findings.html", {"groups": groups})
 

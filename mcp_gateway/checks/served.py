@@ -8,7 +8,6 @@ from django.core.checks import CheckMessage, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, router
 
-from mcp_gateway.manifest.drift import Finding, by_kind, findings
 from mcp_gateway.models import Tool
 from mcp_gateway.registry import Snapshot, snapshot
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from django.apps import AppConfig
+
+    from mcp_gateway.manifest.drift import Finding
 
 
 # Findings of one kind that a check tells one by one.
@@ -29,6 +30,9 @@ def check_drift(
     """What differs between files and database, and tools that are sound and still wanting. Never an error."""
     if router.db_for_write(Tool) not in (databases or ()):
         return []
+    # Checks are known to every process and run in few: one that only serves does without what reads manifests.
+    from mcp_gateway.manifest.drift import by_kind, findings
+
     try:
         found = by_kind(findings())
     except (DatabaseError, ImproperlyConfigured):

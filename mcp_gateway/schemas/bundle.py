@@ -12,12 +12,11 @@ from collections import deque
 from typing import Any
 from urllib.parse import unquote
 
-from jsonschema_specifications import REGISTRY
-
 from mcp_gateway.schemas.dialects import REFERENCES, pointer, resolve_pointer
 from mcp_gateway.schemas.documents import Document, Note, Place, Read, Refused, open_document, resolve_uri
 from mcp_gateway.schemas.faults import shown
 from mcp_gateway.schemas.in_place import in_place
+from mcp_gateway.schemas.metaschemas import meta_schemas
 
 MAX_FILES = 50
 
@@ -64,7 +63,7 @@ class Bundle:
         at = place.pointer + pointer(keyword)
         bare, _hash, fragment = reference.partition("#")
         fragment = unquote(fragment)
-        if bare and resolve_uri(place.base, bare) in REGISTRY:
+        if bare and resolve_uri(place.base, bare) in meta_schemas():
             return []
         if not bare:
             target, resource = document, place.resource

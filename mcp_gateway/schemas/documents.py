@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from jsonschema_specifications import REGISTRY
-
 from mcp_gateway.schemas.compile import Checker, compile_schema
 from mcp_gateway.schemas.dialects import (
     DRAFT_2020_12,
@@ -22,6 +20,7 @@ from mcp_gateway.schemas.dialects import (
     resolve_pointer,
 )
 from mcp_gateway.schemas.faults import Violation, describe, shown, type_name
+from mcp_gateway.schemas.metaschemas import meta_schemas
 from mcp_gateway.schemas.reading import Unreadable, read_json
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -188,7 +187,7 @@ def _sentence(text: str) -> str:
 @cache
 def _meta_checker(dialect: Dialect) -> Checker:
     # Patterns of schemas may use look-around, which only the backtracking engine takes.
-    return compile_schema(REGISTRY[dialect.uri].contents, dialect, backtracking=True)
+    return compile_schema(meta_schemas()[dialect.uri], dialect, backtracking=True)
 
 
 def _repair(schema: Any, at: str, document: Document) -> Any:

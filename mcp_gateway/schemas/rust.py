@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import jsonschema_rs
-from jsonschema_specifications import REGISTRY
 
 from mcp_gateway.schemas.dialects import (
     DRAFT_4,
@@ -20,6 +19,7 @@ from mcp_gateway.schemas.dialects import (
 )
 from mcp_gateway.schemas.dialects import pointer as to_pointer
 from mcp_gateway.schemas.faults import Violation
+from mcp_gateway.schemas.metaschemas import meta_schemas
 
 _CLASSES: dict[Dialect, type[jsonschema_rs.Validator]] = {
     DRAFT_2020_12: jsonschema_rs.Draft202012Validator,
@@ -40,8 +40,8 @@ _DETAILS = ("types", "options", "expected_value", "limit", "pattern", "format", 
 
 
 @cache
-def _meta_schemas() -> jsonschema_rs.Registry:
-    return jsonschema_rs.Registry([(uri, REGISTRY[uri].contents) for uri in REGISTRY])
+def _registry() -> jsonschema_rs.Registry:
+    return jsonschema_rs.Registry(list(meta_schemas().items()))
 
 
 class RustChecker:
@@ -111,7 +111,7 @@ def compile_checker(schema: Any, dialect: Dialect, *, backtracking: bool = False
     """Compile a schema; raises ``ValueError`` with the reason."""
     options: dict[str, Any] = {"validate_formats": True, "offline": True}
     if _names_meta_schema(schema):
-        options["registry"] = _meta_schemas()
+        options["registry"] = _registry()
     cls = _CLASSES[dialect]
     try:
         try:
@@ -131,14 +131,10 @@ def _names_meta_schema(schema: Any) -> bool:
         entry = waiting.pop()
         if isinstance(entry, dict):
             reference = entry.get("$ref")
-            if isinstance(reference, str) and reference.partition("#")[0] in _meta_schema_uris():
+            document = reference.partition("#")[0] if isinstance(reference, str) else ""
+            if document and document in meta_schemas():
                 return True
             waiting.extend(entry.values())
         elif isinstance(entry, list):
             waiting.extend(entry)
     return False
-
-
-@cache
-def _meta_schema_uris() -> frozenset[str]:
-    return frozenset(REGISTRY)
