@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
-from django.core.asgi import get_asgi_application
-
-from mcp_gateway.hosting import served_by_asgi
+from zolinga_site.loading import loading
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "zolinga_site.settings")
 
-application = served_by_asgi(get_asgi_application())
+with loading():
+    from django.core.asgi import get_asgi_application
+
+    from mcp_gateway.hosting import served_by_asgi
+
+    application = served_by_asgi(get_asgi_application())
