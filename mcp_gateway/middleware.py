@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
+from django.core.handlers.wsgi import WSGIRequest
+from django.core.signals import setting_changed
 from django.urls import Resolver404, ResolverMatch, get_urlconf, resolve
 from django.utils.translation import get_language
 
@@ -33,6 +36,9 @@ logger = logging.getLogger("mcp_gateway")
 
 # Addresses that are remembered with the view they lead to; a site has one or a few endpoints, in two spellings.
 _REMEMBERED = 64
+
+# Hosts that Django has let in, under the settings that hold.
+_good_hosts: set[tuple[str | None, ...]] = set()
 
 # What Django's technical page is to a client that accepts no HTML.
 _TECHNICAL = "text/plain; charset=utf-8"
@@ -143,7 +149,7 @@ class DirectAnswers(_UnderEither):
         match = None if self._is_async else _endpoint_at(request)
         if match is None:
             return cast("HttpResponseBase", self.get_response(request))
-        request.get_host()
+        _check_host(request)
         request.resolver_match = match
         response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         if not response.streaming and "Content-Length" not in response:
@@ -151,9 +157,31 @@ class DirectAnswers(_UnderEither):
         return response
 
 
+def _check_host(request: HttpRequest) -> None:
+    """Raise ``DisallowedHost`` where Django does; the few good hosts of a site are judged once each."""
+    meta = request.META
+    host = meta.get("HTTP_HOST"), meta.get("HTTP_X_FORWARDED_HOST"), meta.get("SERVER_NAME")
+    if host in _good_hosts and type(request) is WSGIRequest:
+        return
+    request.get_host()
+    if len(_good_hosts) >= _REMEMBERED:
+        _good_hosts.clear()
+    _good_hosts.add(host)
+
+
+def _forget_hosts(**kwargs: Any) -> None:
+    _good_hosts.clear()
+
+
+setting_changed.connect(_forget_hosts, dispatch_uid="mcp_gateway.middleware")
+
+
 def _endpoint_at(request: HttpRequest) -> ResolverMatch | None:
+    urlconf = getattr(request, "urlconf", None) or get_urlconf()
+    # Where no path begins with a language, none leads elsewhere in another one.
+    language = get_language() if is_language_prefix_patterns_used(urlconf or settings.ROOT_URLCONF)[0] else None
     try:
-        return _leads_to(request.path_info, getattr(request, "urlconf", None) or get_urlconf(), get_language())
+        return _leads_to(request.path_info, urlconf, language)
     except Resolver404:
         return None
 

@@ -26,6 +26,8 @@
 ``KEEP_ALIVE_SECONDS``       A call that takes longer than this is answered as a stream, where its client
                              accepts one, and a quiet stream is kept open by a comment this often: proxies and
                              clients give up on silence. Also how soon it is noticed that a client has gone.
+                             (A tool whose last calls all took less than a twentieth of it is trusted once: its
+                             first long call is answered when it ends.)
                              0: no call is answered as a stream, and none can talk while it runs. Default 5.
 ``ANSWER_SECONDS``           How long a call waits for what its client was asked on its stream (2025-11-25 and
                              older), and for a page of this site that its user has agreed to open. Default 120.

@@ -6,8 +6,8 @@ import inspect
 import logging
 import secrets
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from asgiref.sync import async_to_sync
@@ -89,9 +89,7 @@ def _run_as_one(event: Event, running: Sequence[ListenerEntry], accept: Callable
     """
     aliases = _transactions(event, *running)
     try:
-        with ExitStack() as transactions:
-            for alias in aliases:
-                transactions.enter_context(transaction.atomic(using=alias))
+        with _atomic(aliases):
             _run_all(event, running, accept)
             if (event.questions or event.left) and aliases:
                 raise _Rollback
@@ -109,9 +107,7 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
         handler = load_handler(listener.module, listener.class_name, listener.method)
         aliases = _transactions(event, listener)
         errors = {alias: transaction.get_connection(alias).rollback_exc for alias in aliases}
-        with ExitStack() as transactions:
-            for alias in aliases:
-                transactions.enter_context(transaction.atomic(using=alias))
+        with _atomic(aliases):
             _call(event, handler)
             if event.questions or event.left:
                 # The handler swallowed what was to end it.
@@ -146,6 +142,20 @@ def _transactions(event: Event, *listeners: ListenerEntry) -> tuple[str, ...]:
     return gateway_settings.atomic_databases if atomic else ()
 
 
+def _atomic(aliases: Sequence[str]) -> AbstractContextManager[object]:
+    """A transaction in each of the databases."""
+    # Nearly always: the stack costs more than it would hold.
+    return transaction.atomic(using=aliases[0]) if len(aliases) == 1 else _atomic_in_all(aliases)
+
+
+@contextmanager
+def _atomic_in_all(aliases: Sequence[str]) -> Iterator[None]:
+    with ExitStack() as transactions:
+        for alias in aliases:
+            transactions.enter_context(transaction.atomic(using=alias))
+        yield
+
+
 def _check_transaction(alias: str, earlier: BaseException | None) -> None:
     """Refuse to call a success what the database is going to undo.
 
@@ -163,10 +173,12 @@ def _check_transaction(alias: str, earlier: BaseException | None) -> None:
 
 def _call(event: Event, handler: Handler) -> None:
     value = handler(event)
-    if inspect.isawaitable(value):
-        value = async_to_sync(_await)(value)
     if value is None:
         return
+    if inspect.isawaitable(value):
+        value = async_to_sync(_await)(value)
+        if value is None:
+            return
     if isinstance(event, RequestResponseEvent):
         event.response = value
         if event.status is Status.UNDETERMINED:

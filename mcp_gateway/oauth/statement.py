@@ -26,7 +26,7 @@ class Statement:
         compiler = queryset.using(alias).query.get_compiler(using=alias)
         self._sql, parameters = compiler.as_sql()
         self._parameters = tuple(parameters)
-        self._marker = marker
+        self._marked = [position for position, entry in enumerate(parameters) if marker is not None and entry == marker]
         self._converters: Any = [
             (position, converters, expression)
             for position, (converters, expression) in compiler.get_converters(
@@ -46,10 +46,10 @@ class Statement:
 
     def row(self, value: Any = None) -> tuple[Any, ...] | None:
         """The same as the driver has it: two equal rows are equal once they are converted."""
-        parameters = self._parameters
-        if self._marker is not None:
-            parameters = tuple(value if entry == self._marker else entry for entry in parameters)
-        row: tuple[Any, ...] | None = self._fetch(connections[self._alias], parameters)
+        parameters = list(self._parameters)
+        for position in self._marked:
+            parameters[position] = value
+        row: tuple[Any, ...] | None = self._fetch(connections[self._alias], tuple(parameters))
         return row
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:

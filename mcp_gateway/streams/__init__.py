@@ -5,6 +5,7 @@ connections. `changes` tells streams of what administrators and imports change.
 """
 
 from mcp_gateway.streams.outlet import KEEP_ALIVE, Outlet, event
+from mcp_gateway.streams.pace import Pace
 from mcp_gateway.streams.running import Running
 
-__all__ = ["KEEP_ALIVE", "Outlet", "Running", "event"]
+__all__ = ["KEEP_ALIVE", "Outlet", "Pace", "Running", "event"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from django.contrib.auth.models import AnonymousUser
@@ -32,13 +33,12 @@ from mcp_gateway.protocol.errors import (
     method_not_found,
 )
 from mcp_gateway.protocol.jsonrpc import Kind, Message, RequestId
-from mcp_gateway.protocol.methods import Call, Work, cancelling, method_for, waiting
+from mcp_gateway.protocol.methods import Call, Work, cancelling, method_for, tool_calls, waiting
 from mcp_gateway.protocol.methods.lifecycle import negotiated
 from mcp_gateway.protocol.methods.subscriptions import Subscription
-from mcp_gateway.protocol.methods.tool_calls import refused
 from mcp_gateway.protocol.methods.watching import watch
 from mcp_gateway.rights import Principal, decide
-from mcp_gateway.streams import Outlet, Running
+from mcp_gateway.streams import Outlet, Pace, Running
 from mcp_gateway.views import admission, compression, faults
 from mcp_gateway.views.answers import McpResponse, OpenResponse, empty_response, json_response, stream_response
 from mcp_gateway.views.exchange import Exchange
@@ -217,7 +217,7 @@ class McpView(APIView):
         return OpenResponse(talker, seconds, cancels=exchange.modern, asynchronous=asynchronous)
 
     def _run(self, exchange: Exchange, message: Message, work: Work) -> Response:
-        """Do a method's work: on a thread of its own where its client accepts a stream, else here."""
+        """Do a method's work: on a thread of its own where it may have to be answered as a stream, else here."""
         request_id, accepted = _id(message), exchange.accepted
         seconds = gateway_settings.keep_alive_seconds
         if not (accepted.stream and seconds):
@@ -227,6 +227,16 @@ class McpView(APIView):
         outlet = Outlet()
         token, level = talking.progress_token(meta), talking.log_level(meta, modern=exchange.modern)
         channel = talking.CallChannel(outlet, token=token, level=level)
+        wants_to_hear = token is not None or (exchange.modern and level is not None) or exchange.session is not None
+        pace = None if wants_to_hear else _pace_of(exchange, message)
+        begun = monotonic()
+        if pace is not None and pace.is_quick:
+            try:
+                answer = jsonrpc.result(request_id, work(channel))
+            finally:
+                said = outlet.take()
+                pace.note(monotonic() - begun, seconds, said=bool(said))
+            return json_response(answer) if accepted.json and not said else stream_response(answer, said)
         if exchange.session is not None:
             work = cancelling.cancellable(work, channel, request_id, exchange.known()[2], exchange.session)
         running = Running(
@@ -235,10 +245,15 @@ class McpView(APIView):
             lambda error: jsonrpc.error(request_id, faults.fault_of(exchange, error)),
         )
         if running.begin(seconds):
+            if pace is not None:
+                pace.note(monotonic() - begun, seconds, said=True)
             if exchange.session is not None:
                 cancelling.watch()
             return self._open(exchange, running)
-        answer, said = running.answer(), outlet.take()
+        said = outlet.take()
+        if pace is not None:
+            pace.note(monotonic() - begun, seconds, said=bool(said))
+        answer = running.answer()
         return json_response(answer) if accepted.json and not said else stream_response(answer, said)
 
     # Who is asking
@@ -261,7 +276,7 @@ class McpView(APIView):
         if endpoint.token_required:
             decision = decide(_ANY_TOKEN, principal, snapshot, baseline=endpoint.baseline)
             if not decision.allowed:
-                raise refused(decision)
+                raise tool_calls.refused(decision)
         if self.permission_classes or self.throttle_classes:
             if framework_request is None:
                 framework_request = self._framework_request(exchange)
@@ -304,6 +319,14 @@ def _id(message: Message) -> RequestId:
     if message.id is None:
         raise RuntimeError("only requests are served")
     return message.id
+
+
+def _pace_of(exchange: Exchange, message: Message) -> Pace | None:
+    """How the tool of a call has answered so far; None for a request that may wait for people, and what is no call."""
+    params = message.params
+    if message.method != tool_calls.METHOD or "requestState" in params:
+        return None
+    return exchange.known()[0].derived(("pace", params["name"]), Pace)
 
 
 def _authenticated_by_project(request: Request) -> tuple[int, Principal]:

@@ -25,7 +25,7 @@ from tests.benchmarks.gateway import ROOT, Site
 STORED = Path(__file__).with_name("instructions.json")
 TOOLS = 100
 #: Requests of a kind before its counting begins, and the two numbers whose difference is taken.
-WARM_UP, COUNTED = 30, (20, 120)
+WARM_UP, COUNTED = 40, (20, 120)
 COMMAND_SECONDS = 120
 TOLERANCE = 1.05
 KINDS = ("tools/list", "tools/call", "401")

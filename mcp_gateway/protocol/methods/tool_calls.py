@@ -87,6 +87,8 @@ def call_tool(call: Call) -> Work:
         if call.goes_on:
             # It was counted when it began.
             return _run(call, tool, subject, conversation, channel)
+        if not gateway_settings.max_concurrent_calls:
+            return _run(call, tool, subject, conversation, channel)
         with concurrency.running(tool.name) as allowed:
             if not allowed:
                 return _failure(call, concurrency.busy(tool.name))

@@ -1,0 +1,98 @@
+"""Tools that always answer at once run on the request's thread; all others, and whoever wants to hear more, do not."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from mcp_gateway.streams.pace import ENOUGH, Pace
+from tests.demo import Demo
+from tests.wire import CLIENT_META, Wire
+from tests.wire_fixtures import demo, era, wire
+
+__all__ = ["demo", "era", "wire"]
+
+LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+
+
+def call(wire: Wire, era: str, meta: dict[str, Any] | None = None, **arguments: Any) -> Any:
+    params = {"name": "demo-quick", "arguments": arguments}
+    if era == "modern":
+        return wire.modern("tools/call", params, meta={**CLIENT_META, **(meta or {})})
+    return wire.legacy("tools/call", {**params, "_meta": meta or {}})
+
+
+def handler(event: Any) -> dict[str, Any]:
+    if event.request.get("fail"):
+        raise PermissionError("a secret")
+    if event.request.get("talk"):
+        event.log("error", "Something to say.")
+    if event.request.get("progress"):
+        event.progress(1)
+    return {"thread": threading.current_thread().name}
+
+
+def is_here(answer: Any) -> bool:
+    return bool(answer.structured["thread"] == threading.current_thread().name)
+
+
+@pytest.fixture
+def quick(demo: Demo, wire: Wire, era: str) -> None:
+    """A tool that has answered at once so often that it is relied on."""
+    demo.add("demo-quick", handler)
+    assert [is_here(call(wire, era)) for _ in range(ENOUGH)] == [False] * ENOUGH
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_tool_that_always_answers_at_once_gets_no_thread_of_its_own(wire: Wire, era: str) -> None:
+    answer = call(wire, era)
+    assert is_here(answer)
+    assert answer.response["Content-Type"] == "application/json"
+
+
+@pytest.mark.usefixtures("quick")
+def test_whoever_asks_to_hear_more_still_does(wire: Wire, era: str) -> None:
+    answer = call(wire, era, {"progressToken": 1}, progress=True)
+    assert not is_here(answer)
+    assert [message["params"]["progress"] for message in answer.notifications] == [1]
+    if era == "modern":
+        assert not is_here(call(wire, era, {LOG_LEVEL: "info"}))
+
+
+# In the modern era a client asks for messages with the call, which then has a thread.
+@pytest.mark.parametrize("era", ["legacy"])
+@pytest.mark.usefixtures("quick")
+def test_what_is_said_all_the_same_is_not_lost_and_the_next_call_has_a_thread(wire: Wire, era: str) -> None:
+    answer = call(wire, era, talk=True)
+    assert is_here(answer)
+    assert [message["params"]["data"] for message in answer.notifications] == ["Something to say."]
+    assert [is_here(call(wire, era)) for _ in range(ENOUGH + 1)] == [False] * (ENOUGH + 1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_the_handler_raises_is_answered_as_ever(wire: Wire, era: str) -> None:
+    answer = call(wire, era, fail=True)
+    assert answer.result["isError"]
+    assert answer.response["Content-Type"] == "application/json"
+    assert "secret" not in answer.body.decode()
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_import_begins_anew(demo: Demo, wire: Wire, era: str) -> None:
+    demo.add("demo-other", handler)
+    assert not is_here(call(wire, era))
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.3, False), (0.001, True)])
+def test_one_call_that_took_long_or_said_something_settles_it(seconds: float, said: bool) -> None:
+    pace = Pace()
+    for _ in range(ENOUGH):
+        assert not pace.is_quick
+        pace.note(0.2, 5, said=False)
+    assert pace.is_quick
+    pace.note(seconds, 5, said=said)
+    for _ in range(ENOUGH + 1):
+        assert not pace.is_quick
+        pace.note(0.001, 5, said=False)
