@@ -1,4 +1,4 @@
-"""The form of a client: what may be written there, and by whom."""
+"""What may be written of a client, and by whom, and when its row may go."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from django import forms
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext
+from oauth2_provider.models import AbstractApplication
 
+from mcp_gateway.conf import gateway_settings
+from mcp_gateway.conf.registration import OPEN
 from mcp_gateway.models import Client
-from mcp_gateway.oauth import client_metadata
+from mcp_gateway.oauth import client_metadata, machines
 from mcp_gateway.oauth.fetch import FetchError, checked_url
 from mcp_gateway.rights import acting_problem
 
@@ -92,3 +95,26 @@ def came_by_itself(client: Any) -> bool:
 def beyond(request: HttpRequest, client: Client) -> str:
     """Why the administrator of a request may only look at a client, disable and delete it; empty where more is hers."""
     return acting_problem(request.user, client.service_user) if client.service_user is not None else ""
+
+
+def set_free(client: Client) -> str:
+    """Why a row must stay: without it the client could do what an administrator keeps from it; empty where it may go.
+
+    What has no row is enabled and may have every scope, and a client with a document comes back by itself.
+    """
+    if came_by_itself(client):
+        by_document = client.application.registration_source == AbstractApplication.RegistrationSource.CIMD
+        if client.enabled or not by_document or gateway_settings.registration.documents != OPEN:
+            return ""
+        text = gettext(
+            "“%(client)s” would come back, enabled, as soon as its document is read again. Leave it disabled."
+        )
+        return text % {"client": client}
+    limited = client.auth_method == Client.AuthMethod.PRIVATE_KEY or client.allowed_scopes.exists()
+    if client.enabled and (machines.is_machine(client.application) or not limited):
+        return ""
+    text = gettext(
+        "The application “%(client)s” would be enabled, with its secret and every scope. Delete the application, which "
+        "takes this along, or leave this as it is."
+    )
+    return text % {"client": client}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
+from django.db import router, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import localize
@@ -13,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from oauth2_provider.models import AbstractApplication
 
-from mcp_gateway.admin.client_form import ClientForm, beyond, came_by_itself
+from mcp_gateway.admin.client_form import ClientForm, beyond, came_by_itself, set_free
 from mcp_gateway.admin.display import BAD, GOOD, QUIET, WARN, StyledAdmin, code, lines, mark, pretty_json
 from mcp_gateway.models import Client
 from mcp_gateway.oauth import machines
@@ -123,6 +124,29 @@ class ClientAdmin(StyledAdmin):
         problem = _problem(obj)
         if problem and obj.enabled:
             self.message_user(request, gettext("This client gets no token: %s") % problem, messages.WARNING)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What goes along, and what forbids it: a row that is gone restricts nothing any more."""
+        clients = list(objs)
+        deleted, counts, lacking, protected = super().get_deleted_objects(clients, request)
+        for client in clients:
+            if came_by_itself(client):
+                deleted.append(gettext("What “%(client)s” registered, and its tokens") % {"client": client})
+            problem = set_free(client)
+            if problem:
+                protected.append(problem)
+        return deleted, counts, lacking, protected
+
+    def delete_model(self, request: HttpRequest, obj: Client) -> None:
+        # Without its row the application would go on, with its tokens, as if nobody had ever judged it.
+        with transaction.atomic(using=router.db_for_write(Client)):
+            super().delete_model(request, obj)
+            if came_by_itself(obj):
+                obj.application.delete()
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Client]) -> None:
+        for client in queryset.select_related("application"):
+            self.delete_model(request, client)
 
     @admin.action(description=_("Enable the selected clients"), permissions=("change",))
     def enable(self, request: HttpRequest, queryset: QuerySet[Client]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client as Browser
 from django.utils import timezone
-from oauth2_provider.models import get_application_model
+from oauth2_provider.models import get_access_token_model, get_application_model
 
 from mcp_gateway.models import Client, Scope
 from mcp_gateway.registry import snapshot
@@ -172,3 +172,51 @@ def test_an_application_made_in_admin_is_offered_every_scope(
     row = make("manual")
     assert "every scope" in text_of(admin_client.get(page("client")))
     assert "orders:read" in text_of(admin_client.get(page("client", row)))
+
+
+@pytest.mark.parametrize("source", ["dcr", "cimd"])
+@pytest.mark.parametrize("of_several", [False, True])
+def test_a_client_that_registered_itself_goes_with_its_application_and_tokens(
+    admin_client: Browser,
+    page: Callable[..., str],
+    make: Callable[..., Client],
+    user: Any,
+    source: str,
+    of_several: bool,
+) -> None:
+    row = make(source, enabled=source == "cimd")
+    get_access_token_model().objects.create(
+        user=user, application=row.application, token="t0ken", expires=timezone.now() + timedelta(days=1)
+    )
+    address = page("client") if of_several else page("client", row, "delete")
+    sent = {"action": "delete_selected"} | selected(row) if of_several else {}
+    asked = admin_client.post(address, sent) if of_several else admin_client.get(address)
+    assert "and its tokens" in text_of(asked)
+    assert admin_client.post(address, {**sent, "post": "yes"}).status_code == 302
+    assert not get_application_model().objects.exists()
+    assert not get_access_token_model().objects.exists()
+
+
+def selected(row: Client) -> dict[str, Any]:
+    return {"_selected_action": [row.pk]}
+
+
+def test_what_keeps_a_client_from_something_is_not_deleted(
+    admin_client: Browser, page: Callable[..., str], make: Callable[..., Client], scope: Scope
+) -> None:
+    limited = make("manual")
+    limited.allowed_scopes.add(scope)
+    for row, told in ((limited, "every scope"), (make("cimd", enabled=False), "would come back")):
+        address = page("client", row, "delete")
+        assert told in text_of(admin_client.get(address))
+        admin_client.post(address, {"post": "yes"})
+        admin_client.post(page("client"), {"action": "delete_selected", "post": "yes"} | selected(row))
+        assert Client.objects.filter(pk=row.pk).exists()
+    limited.allowed_scopes.clear()
+    assert admin_client.post(page("client", limited, "delete"), {"post": "yes"}).status_code == 302
+    assert get_application_model().objects.filter(pk=limited.application_id).exists()
+    disabled = Client.objects.create(application=limited.application, enabled=False)
+    assert "would be enabled" in text_of(admin_client.get(page("client", disabled, "delete")))
+    application = page("client").replace("mcp_gateway/client", "oauth2_provider/application")
+    assert admin_client.post(f"{application}{limited.application_id}/delete/", {"post": "yes"}).status_code == 302
+    assert not Client.objects.filter(pk=disabled.pk).exists()
