@@ -15,6 +15,7 @@ from oauth2_provider.models import get_application_model
 
 from mcp_gateway.oauth.login import login_url
 from mcp_gateway.oauth.machines import acting_problem, change_problem
+from mcp_gateway.oauth.rows import RowPage
 
 
 class ApplicationPermission(PermissionRequiredMixin):
@@ -39,7 +40,7 @@ class ApplicationList(ApplicationPermission, toolkit.ApplicationList):  # type: 
     action = "view"
 
 
-class ApplicationDetail(ApplicationPermission, toolkit.ApplicationDetail):  # type: ignore[misc]
+class ApplicationDetail(ApplicationPermission, RowPage, toolkit.ApplicationDetail):  # type: ignore[misc]
     """One of them."""
 
     action = "view"
@@ -58,7 +59,7 @@ class ApplicationRegistration(ApplicationPermission, toolkit.ApplicationRegistra
     action = "add"
 
 
-class ApplicationUpdate(ApplicationPermission, toolkit.ApplicationUpdate):  # type: ignore[misc]
+class ApplicationUpdate(ApplicationPermission, RowPage, toolkit.ApplicationUpdate):  # type: ignore[misc]
     """Change one, unless it acts as somebody whom its owner may not let it act as, or for people who are not asked."""
 
     action = "change"
@@ -68,7 +69,7 @@ class ApplicationUpdate(ApplicationPermission, toolkit.ApplicationUpdate):  # ty
         return super().has_permission() and not change_problem(self.request.user, self.get_object())
 
 
-class ApplicationDelete(ApplicationPermission, toolkit.ApplicationDelete):  # type: ignore[misc]
+class ApplicationDelete(ApplicationPermission, RowPage, toolkit.ApplicationDelete):  # type: ignore[misc]
     """Delete one."""
 
     action = "delete"

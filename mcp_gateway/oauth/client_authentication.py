@@ -58,6 +58,9 @@ class ClientValidator:
         return True
 
     def _load_application(self, client_id: str, request: Any) -> Any:
+        if "\0" in (client_id or ""):
+            # No client has it in its name, and PostgreSQL fails where it is asked for one.
+            return None
         if client_id and not _is_loaded(client_id, request) and documents.is_document_url(client_id):
             try:
                 documents.resolve(client_id, request.headers, is_new=bool(request.response_type))

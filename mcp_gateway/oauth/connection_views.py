@@ -23,6 +23,7 @@ from mcp_gateway.oauth import connections, consent, personal
 from mcp_gateway.oauth.issuing import Disabled
 from mcp_gateway.oauth.login import login_url
 from mcp_gateway.oauth.personal_form import OwnTokenForm
+from mcp_gateway.oauth.rows import RowPage
 from mcp_gateway.oauth.stale_form import own_forms
 
 #: The parameter with which the page says that something was revoked.
@@ -119,7 +120,7 @@ class ConnectionsView(LoginRequiredMixin, TemplateView):
         return False
 
 
-class RevokeTokenPage(AuthorizedTokenDeleteView):  # type: ignore[misc]
+class RevokeTokenPage(RowPage, AuthorizedTokenDeleteView):  # type: ignore[misc]
     """The toolkit's page that revokes one token: for an endpoint, all that the client has there."""
 
     def form_valid(self, form: Any) -> HttpResponseBase:

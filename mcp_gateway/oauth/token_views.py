@@ -13,10 +13,11 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.csrf import csrf_exempt
 from oauth2_provider import views as toolkit
 from oauth2_provider.models import DeviceCodeResponse, get_access_token_model
+from oauthlib.oauth2.rfc6749 import errors
 
 from mcp_gateway.oauth import descriptions, refused_requests
 from mcp_gateway.oauth.audience import public
-from mcp_gateway.oauth.gateway_view import MachineView, concerns_gateway, refusal
+from mcp_gateway.oauth.gateway_view import GatewayView, MachineView, concerns_gateway, refusal
 
 _DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 _NO_DEVICES = "A device code gets no token for an MCP endpoint; use the authorization code flow."
@@ -92,6 +93,20 @@ class RevokeTokenView(MachineView, toolkit.RevokeTokenView):  # type: ignore[mis
         _describe(response)
         response["Content-Type"] = "application/json"
         response["Cache-Control"] = "no-store"
+        return response
+
+
+@method_decorator([csrf_exempt, login_not_required], name="dispatch")
+class IntrospectTokenView(GatewayView, toolkit.IntrospectTokenView):  # type: ignore[misc]
+    """RFC 7662, for a project's own clients: not for one that is disabled or waits for approval."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """The toolkit's answer, or 401 where it does not expect that a client can be refused with a reason."""
+        try:
+            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        except errors.OAuth2Error as error:
+            challenge = {"WWW-Authenticate": 'Basic realm="OAuth"'}
+            return refusal("invalid_client", str(error.description or ""), 401, **challenge)
         return response
 
 

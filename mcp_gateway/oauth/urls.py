@@ -37,6 +37,7 @@ _OURS: dict[str, Any] = {
     "authorize": views.AuthorizationView,
     "token": token_views.TokenView,
     "revoke-token": token_views.RevokeTokenView,
+    "introspect": token_views.IntrospectTokenView,
     "device-authorization": token_views.DeviceAuthorizationView,
     "dcr-register": registration_views.RegistrationView,
     "dcr-register-management": registration_views.RegistrationManagementView,

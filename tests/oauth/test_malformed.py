@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
+from mcp_gateway.models import Client as Row
 from tests.oauth.flow import Flow
 
 TOKEN, REVOKE, AUTHORIZE = "/oauth/token/", "/oauth/revoke_token/", "/oauth/authorize/"
@@ -80,3 +84,70 @@ def test_every_error_has_a_description(flow: Flow) -> None:
     for sent in ({"code": "nobody-issued"}, {"client_id": "nobody", "code": "x"}, {"grant_type": "nothing"}):
         assert flow.token(**sent).json()["error_description"]
     assert flow.answer(flow.open(scope="no-such-scope"))["error_description"]
+
+
+def basic(text: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
+
+
+@pytest.fixture
+def no_nul() -> Iterator[None]:
+    """PostgreSQL fails where it is asked for what holds one."""
+    asked: list[Any] = []
+
+    def run(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        asked.extend(params or ())
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(run):
+        yield
+    assert not [value for value in asked if isinstance(value, str) and "\0" in value]
+
+
+@pytest.mark.usefixtures("no_nul")
+@pytest.mark.parametrize("path", [TOKEN, REVOKE, "/oauth/introspect/"])
+@pytest.mark.parametrize("credentials", ["ro\0bot:x", "%00:x"])
+def test_no_client_has_a_nul_in_its_name(client: Client, path: str, credentials: str) -> None:
+    sent = {"grant_type": "client_credentials", "token": "x"}
+    assert client.post(path, sent, headers=basic(credentials)).status_code in (401, 403)
+
+
+@pytest.mark.usefixtures("no_nul")
+def test_nor_does_a_signature_name_one(client: Client) -> None:
+    claims = base64.urlsafe_b64encode(json.dumps({"sub": "ro\0bot"}).encode()).decode().rstrip("=")
+    sent = {
+        "grant_type": "client_credentials",
+        "client_assertion": f"e30.{claims}.x",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    }
+    answer = client.post(TOKEN, sent)
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"), [("token=%00", FORM), ("token=a&token=b", FORM), ("x", "multipart/form-data")]
+)
+def test_an_introspection_that_cannot_be_read_is_refused_as_json(client: Client, body: str, kind: str) -> None:
+    answer = client.post("/oauth/introspect/", body, content_type=kind)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+def test_a_client_that_is_disabled_or_shows_a_bad_signature_introspects_nothing(
+    client: Client, application: Any
+) -> None:
+    sent = {"token": "x"}
+    application.client_type, application.client_secret = "confidential", "s3cret"
+    application.save()
+    answer = client.post("/oauth/introspect/", sent, headers=basic("robot:s3cret"))
+    assert answer.json() == {"active": False}
+    refused = client.post("/oauth/introspect/", {**sent, "client_assertion": "a.b.c"})
+    assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
+    row = Row.objects.create(application=application, enabled=False)
+    assert client.post("/oauth/introspect/", sent, headers=basic("robot:s3cret")).status_code == 403
+    Row.objects.filter(pk=row.pk).update(awaits_approval=True)
+    assert client.post("/oauth/introspect/", sent, headers=basic("robot:s3cret")).status_code == 401
+
+
+@pytest.mark.parametrize("page", ["authorized_tokens/abc/delete/", "applications/abc/", "applications/abc/update/"])
+def test_an_address_that_is_no_rows_is_not_found(admin_client: Client, page: str) -> None:
+    assert admin_client.get(f"/oauth/{page}").status_code == 404
