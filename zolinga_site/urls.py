@@ -11,6 +11,8 @@ from zolinga_site.views import front_page
 
 admin.site.site_header = admin.site.site_title = "Zolinga on Django"
 
+handler400 = "zolinga_site.views.bad_request"
+
 urlpatterns = [
     path("", front_page, name="front"),
     # Browsers ask for it on every page that names no icon, as admin's do not.

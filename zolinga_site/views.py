@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -34,3 +34,10 @@ def front_page(request: HttpRequest) -> HttpResponse:
         ],
     }
     return render(request, "zolinga_site/front.html", context)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The answer to what nobody can read. Django's own looks for a form in it, for the sake of the check against forged
+    ones, and fails where that form is what cannot be read.
+    """
+    return HttpResponseBadRequest("<!doctype html><title>Bad request</title><h1>Bad request</h1>")

@@ -72,3 +72,11 @@ def test_browsers_find_an_icon(client: Client) -> None:
     with closing(answer):
         assert answer["Content-Type"] == "image/svg+xml"
         assert b"<svg" in answer.getvalue()
+
+
+@pytest.mark.parametrize("path", ["/", "/admin/login/", "/oauth/device/"])
+def test_a_form_in_another_charset_is_the_senders_mistake(path: str) -> None:
+    kind = "application/x-www-form-urlencoded; charset=utf-16"
+    answer = Client(enforce_csrf_checks=True).post(path, "a=1", content_type=kind)
+    assert answer.status_code == 400
+    assert "Bad request" in answer.content.decode()
