@@ -24,7 +24,19 @@ logger = logging.getLogger("mcp_gateway")
 
 
 def fault_of(exchange: Exchange, error: BaseException) -> ProtocolError:
-    """The JSON-RPC error that an exception is answered with."""
+    """The JSON-RPC error that an exception is answered with; its trace is logged where it may be wanted, and let go."""
+    try:
+        return _fault_of(exchange, error)
+    finally:
+        # The trace holds the frames with the whole body and all that was made of it, and one of them holds the
+        # exception: without this they would stay until garbage is collected.
+        passed: BaseException | None = error
+        while passed is not None and passed.__traceback__ is not None:
+            passed.__traceback__ = None
+            passed = passed.__context__
+
+
+def _fault_of(exchange: Exchange, error: BaseException) -> ProtocolError:
     match error:
         case ProtocolError():
             return error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
@@ -331,6 +332,45 @@ def test_a_database_that_does_not_answer_is_503(wire: Wire, monkeypatch: pytest.
     assert (answer.status, answer.code) == (503, 503)
     assert answer.response["Retry-After"]
     assert "10.1.2.3" not in answer.body.decode()
+
+
+def _breaks(event: CallEvent) -> None:
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("tool", "options"),
+    [
+        ("demo-open", {}),
+        ("demo-locked", {}),
+        ("demo-broken", {}),
+        ("demo-unknown", {}),
+        ("demo-echo", {}),
+        ("demo-open", {"headers": {"Authorization": "Bearer wrong"}}),
+    ],
+)
+def test_nothing_of_a_message_stays_once_it_is_answered(
+    wire: Wire, demo: Demo, era: str, tool: str, options: dict[str, Any]
+) -> None:
+    """A body is several times as large in memory as on the wire; until garbage is collected many would add up."""
+    demo.add("demo-locked", lambda event: {}, right="oauth2:scope mcp:tools")
+    demo.add("demo-broken", _breaks)
+
+    def left() -> list[Any]:
+        return [found for found in gc.get_objects() if type(found) is list and found[:1] == ["left"]]
+
+    logging.disable(logging.CRITICAL)
+    wire.call(era, tool, {"a": ["left", []]}, **options)
+    gc.collect()
+    gc.disable()
+    try:
+        wire.call(era, tool, {"a": ["left", []]}, **options)
+        # Which the demo keeps, and pytest's log.
+        demo.calls.clear()
+        assert len(left()) == 0
+    finally:
+        gc.enable()
+        logging.disable(logging.NOTSET)
 
 
 # Watching
