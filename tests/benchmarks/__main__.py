@@ -48,8 +48,9 @@ def main() -> int:
     print(report.table(verdicts))
     for remark in report.remarks(results):
         print(remark)
-    unmet = sum(not verdict.met for verdict in verdicts)
-    print(f"\n{len(verdicts) - unmet} of {len(verdicts)} goals met; numbers and chart in {output}")
+    judged = [verdict.met for verdict in verdicts if verdict.met is not None]
+    unmet = judged.count(False)
+    print(f"\n{len(judged) - unmet} of {len(judged)} goals met; numbers and chart in {output}")
     return 1 if unmet else 0
 
 

@@ -58,7 +58,7 @@ def _our_memory(site: Site) -> Numbers:
 
 
 def _peer_memory(results: Results) -> Numbers:
-    with sdk_server("fastmcp", "fastmcp_app.py", results) as server:
+    with sdk_server("fastmcp", results) as server:
         call = requests(server.port, "/mcp", LEGACY, tool_names(TOOLS)[TOOLS // 2])[0]
         http_client.run(call, 16, 0, at_least=REQUESTS)
         return {"rss": server.worker_rss()}

@@ -26,14 +26,17 @@ GROUPS: dict[str, Measure] = {
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One row. ``peer`` empty: our number itself is held against ``bound``; else the ratio of ours to the peer's."""
+    """One row. ``peer`` empty: our number itself is held against ``bound``; else the ratio of ours to the peer's.
+
+    Without a ``bound`` the row is for comparison.
+    """
 
     group: str
     name: str
     ours: str
     peer: str
     number: str
-    bound: float
+    bound: float | None
     at_least: bool
 
     @property
@@ -42,6 +45,8 @@ class Goal:
 
     @property
     def words(self) -> str:
+        if self.bound is None:
+            return ""
         sign = "≥" if self.at_least else "≤"
         return f"{sign} {self.bound:g}{'x' if self.peer else ''}"
 
@@ -64,7 +69,10 @@ class Verdict:
     ratio: Ratio | None
 
     @property
-    def met(self) -> bool:
+    def met(self) -> bool | None:
+        """Whether the goal is reached, which it is not where nothing could be measured; None without one."""
+        if self.goal.bound is None:
+            return None
         if self.ratio is None:
             return False
         return self.ratio.value >= self.goal.bound if self.goal.at_least else self.ratio.value <= self.goal.bound
@@ -72,7 +80,7 @@ class Verdict:
     @property
     def reach(self) -> float:
         """How much of the goal is reached: 1 and more is met."""
-        if self.ratio is None:
+        if self.ratio is None or self.goal.bound is None:
             return 0.0
         return self.ratio.value / self.goal.bound if self.goal.at_least else self.goal.bound / self.ratio.value
 
@@ -88,7 +96,7 @@ def _rates() -> Iterator[Goal]:
     Peers that speak both eras are compared in both, with ours in the same one.
     """
 
-    def rate(name: str, ours: str, peer: str, bound: float) -> Iterator[Goal]:
+    def rate(name: str, ours: str, peer: str, bound: float | None = None) -> Iterator[Goal]:
         for connections in wire.CONNECTIONS:
             suffix = f" @{connections}"
             yield Goal("wire", name + suffix, ours + suffix, peer + suffix, "per_second", bound, at_least=True)
@@ -111,6 +119,10 @@ def _rates() -> Iterator[Goal]:
     for era in (LEGACY, MODERN):
         yield from rate(f"list vs fastmcp, {era}", f"gateway {era} list", f"fastmcp {era} list", 20)
         yield from rate(f"list vs official, {era}", f"gateway {era} list", f"official {era} list", 12)
+    for era in (LEGACY, MODERN):
+        for peer in ("fastmcp", "official"):
+            for what in ("call", "list"):
+                yield from rate(f"{what} vs tuned {peer}, {era}", f"gateway {era} {what}", f"tuned {peer} {era} {what}")
 
 
 def _growth() -> Iterator[Goal]:

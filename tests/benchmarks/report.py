@@ -31,7 +31,9 @@ def table(verdicts: Sequence[Verdict]) -> str:
     for verdict in verdicts:
         goal, ratio = verdict.goal, verdict.ratio
         if ratio is None:
-            lines.append((goal.name, "", "", "", "", goal.words, "not met (not measured)"))
+            lines.append(
+                (goal.name, "", "", "", "", goal.words, "not met (not measured)" if goal.bound else "not measured")
+            )
             continue
         peer = number(goal.number, median(verdict.peers)) if goal.peer else ""
         lines.append(
@@ -42,7 +44,7 @@ def table(verdicts: Sequence[Verdict]) -> str:
                 f"{ratio.value:.2f}" if goal.peer else "",
                 f"{ratio.low:.2f} to {ratio.high:.2f}" if goal.peer else "",
                 goal.words,
-                "met" if verdict.met else "not met",
+                {True: "met", False: "not met", None: ""}[verdict.met],
             )
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -95,7 +97,8 @@ _ROW, _LEFT, _BAR, _RIGHT, _TOP = 22, 400, 420, 150, 60
 
 
 def chart(verdicts: Sequence[Verdict]) -> str:
-    """One bar per row: how much of its goal is reached, cut off at three times; the line is the goal."""
+    """One bar per row with a goal: how much of it is reached, cut off at three times; the line is the goal."""
+    verdicts = [verdict for verdict in verdicts if verdict.goal.bound is not None]
     height, width = _TOP + _ROW * len(verdicts) + 20, _LEFT + _BAR + _RIGHT
     line = _LEFT + _BAR / 3
     parts = [

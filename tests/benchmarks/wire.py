@@ -81,7 +81,7 @@ def check(name: str, request: http_client.Request) -> None:
     """Look at one whole answer: a server that fails fast must not win. Raises ``SystemExit`` with the answer."""
     answer = http_client.ask(request)
     try:
-        result = json.loads(answer.body)["result"]
+        result = json.loads(answer.body.rpartition(b"data: ")[2])["result"]
         if b'"tools/list"' in request.data:
             good = len(result["tools"]) == TOOLS and all(tool["outputSchema"] for tool in result["tools"])
         else:
@@ -150,28 +150,29 @@ def _postgresql(options: Options, results: Results) -> Iterator[dict[str, Target
             }
 
 
-def _peer(peer: str, script: str) -> Starter:
-    """A peer that is its own server and speaks both eras: ``script`` takes the port and the number of tools."""
+def _peer(peer: str, *, tuned: bool = False) -> Starter:
+    """A peer that is its own server and speaks both eras, as it comes or tuned."""
 
     @contextmanager
     def start(options: Options, results: Results) -> Iterator[dict[str, Target]]:
-        with sdk_server(peer, script, results) as server:
+        with sdk_server(peer, results, tuned=tuned) as server:
+            name = f"tuned {peer}" if tuned else peer
             targets = {}
             for era in (MODERN, LEGACY):
                 call, listing = requests(server.port, "/mcp", era, tool_names(TOOLS)[TOOLS // 2])
-                targets[f"{peer} {era} call"] = Target(server, call)
-                targets[f"{peer} {era} list"] = Target(server, listing)
+                targets[f"{name} {era} call"] = Target(server, call)
+                targets[f"{name} {era} list"] = Target(server, listing)
             yield targets
 
     return start
 
 
 @contextmanager
-def sdk_server(peer: str, script: str, results: Results) -> Iterator[ServerProcess]:
+def sdk_server(peer: str, results: Results, *, tuned: bool = False) -> Iterator[ServerProcess]:
     """fastmcp's or the official server with its hundred tools, running."""
     python, port = python_of(peer), free_port()
     results.facts[f"packages of {peer}"] = installed(python)
-    argv = [str(python), str(SERVERS / script), str(port), str(TOOLS)]
+    argv = [str(python), str(SERVERS / f"{peer}_app.py"), str(port), str(TOOLS), "tuned" if tuned else "default"]
     environment = {"PYTHONPATH": str(ROOT)}
     with serving(ServerProcess(peer, argv, port, environment=environment, on=cores()[0])) as server:
         yield server
@@ -251,8 +252,10 @@ def _eras(peer: str) -> set[str]:
 STARTERS: list[tuple[set[str], Starter]] = [
     ({f"gateway {what}" for what in SQLITE_TARGETS}, _sqlite),
     ({f"gateway postgresql {era} call" for era in (MODERN, LEGACY)}, _postgresql),
-    (_eras("fastmcp"), _peer("fastmcp", "fastmcp_app.py")),
-    (_eras("official"), _peer("official", "official_app.py")),
+    (_eras("fastmcp"), _peer("fastmcp")),
+    (_eras("official"), _peer("official")),
+    (_eras("tuned fastmcp"), _peer("fastmcp", tuned=True)),
+    (_eras("tuned official"), _peer("official", tuned=True)),
     ({"django-mcp-server call", "django-mcp-server list"}, _django_mcp_server),
     ({"django-mcpz token call", "django-mcpz open call", "django-mcpz open list"}, _django_mcpz),
     ({"bare Django view", "bare WSGI"}, _bare),

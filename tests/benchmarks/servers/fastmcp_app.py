@@ -1,13 +1,13 @@
-"""fastmcp: stateless, plain JSON answers, on uvicorn with uvloop and httptools, which is its fastest way."""
+"""fastmcp, stateless: as it comes, or (third argument ``tuned``) with plain JSON answers."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 
-import uvicorn
 from fastmcp import FastMCP
 
+from tests.benchmarks.servers.uvicorn_run import run
 from tests.benchmarks.workload import description, tool_names
 
 
@@ -21,12 +21,12 @@ def echo(message: str) -> Echoed:
 
 
 def main() -> None:
-    port, tools = int(sys.argv[1]), int(sys.argv[2])
+    port, tools, tuned = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "tuned"
     server = FastMCP("benchmark")
     for name in tool_names(tools):
         server.tool(echo, name=name, description=description(name))
-    app = server.http_app(path="/mcp", json_response=True, stateless_http=True)
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+    app = server.http_app(path="/mcp", json_response=tuned, stateless_http=True)
+    run(app, port, tuned)
 
 
 if __name__ == "__main__":
