@@ -126,12 +126,20 @@ def _renew(application: Any, meta: Mapping[str, Any]) -> None:
     application.cimd_expires_at = expires
     known = client or Client(application=application, registered_at=timezone.now())
     registration.describe(application, known, metadata)
-    with transaction.atomic(using=router.db_for_write(get_application_model())):
-        application.save()
-        if client is None:
-            registration.store(known, awaits_approval=False)
-        else:
+    with registration.held(known) as row:
+        # An administrator may have deleted it while its server took its time.
+        if row is not None:
+            registration.save(application)
             registration.update(known)
+        elif client is None and _lock(application):
+            registration.save(application)
+            registration.store(known, awaits_approval=False)
+
+
+def _lock(application: Any) -> bool:
+    """Keep an application from being deleted until the transaction ends; whether it is there."""
+    rows = get_application_model()._default_manager.select_for_update().filter(pk=application.pk)
+    return rows.first() is not None
 
 
 def _check_id(client_id: str) -> None:

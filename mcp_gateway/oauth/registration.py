@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -29,6 +30,12 @@ from mcp_gateway.oauth.client_metadata import AuthMethod, ClientMetadata
 
 SOURCES = (AbstractApplication.RegistrationSource.DCR, AbstractApplication.RegistrationSource.CIMD)
 
+#: The columns of an application that a client's own word decides.
+DESCRIBED = (
+    *("name", "redirect_uris", "authorization_grant_type", "client_type", "client_secret", "hash_client_secret"),
+    *("cimd_expires_at", "updated"),
+)
+
 HOUR, DAY = 3600, 24 * 3600
 
 # Clients that one cleaning deletes at most.
@@ -41,6 +48,10 @@ class TooMany(Exception):
     def __init__(self, seconds: int) -> None:
         super().__init__(f"Too many clients have registered; try again in {seconds} seconds.")
         self.seconds = seconds
+
+
+class Gone(Exception):
+    """The client was deleted or disabled while it changed its registration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +104,32 @@ def register(metadata: ClientMetadata) -> Registered:
 
 
 def change(application: Any, client: Client, metadata: ClientMetadata) -> str:
-    """Replace what a client said of itself (RFC 7592 section 2.2); gives its new secret, empty where there is none."""
-    with transaction.atomic(using=router.db_for_write(get_application_model())):
-        before = client.auth_method
+    """Replace what a client said of itself (RFC 7592 section 2.2); gives its new secret, empty where there is none.
+
+    Raises `Gone`.
+    """
+    with held(client) as row:
+        if row is None or not row.enabled:
+            raise Gone
+        application.refresh_from_db()
+        before = row.auth_method
         secrets = (AuthMethod.BASIC, AuthMethod.POST)
         secret = _write(application, client, metadata, new_secret=before not in secrets)
         update(client)
     return secret
+
+
+@contextmanager
+def held(client: Client) -> Iterator[Client | None]:
+    """A client's row as it is now, which nobody deletes or disables until the block ends; None where it is gone.
+
+    To save the application of one that is gone would bring it back, without the row that says what it may do.
+    """
+    with (
+        transaction.atomic(using=router.db_for_write(Client)),
+        transaction.atomic(using=router.db_for_write(get_application_model())),
+    ):
+        yield Client.quietly().select_for_update().filter(pk=client.pk).first()
 
 
 def update(client: Client) -> None:
@@ -115,6 +145,21 @@ def store(client: Client, *, awaits_approval: bool) -> None:
         client.save()
     else:
         Client.quietly().bulk_create([client])
+
+
+def remove(application: Any, client: Client) -> None:
+    """Delete a client with its tokens."""
+    with held(client):
+        client.delete()
+        application.delete()
+
+
+def save(application: Any) -> None:
+    """Store what `describe` wrote, and nothing that an administrator may have changed meanwhile.
+
+    A new application is stored whole.
+    """
+    application.save(update_fields=None if application.pk is None else DESCRIBED)
 
 
 def describe(application: Any, client: Client, metadata: ClientMetadata) -> None:
@@ -139,7 +184,7 @@ def _write(application: Any, client: Client, metadata: ClientMetadata, *, new_se
         application.client_secret = secret = generate_client_secret()
     # What nobody was told needs no slow hash; what somebody was told gets one.
     application.hash_client_secret = has_secret
-    application.save()
+    save(application)
     return secret if has_secret else ""
 
 

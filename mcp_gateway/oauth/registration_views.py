@@ -116,7 +116,10 @@ class RegistrationManagementView(CrossOriginView, _JsonView):
         if wait:
             raise _too_many(f"The registration was changed too often; try again in {wait} seconds.", wait)
         metadata = _metadata(request, document, application)
-        secret = registration.change(application, client, metadata)
+        try:
+            secret = registration.change(application, client, metadata)
+        except registration.Gone:
+            raise _Refused("access_denied", "The client was deleted or disabled meanwhile.", 403) from None
         record(
             Kind.REGISTRATION_CHANGED,
             request.META,
@@ -130,8 +133,7 @@ class RegistrationManagementView(CrossOriginView, _JsonView):
         client, _token = _authenticate(request, client_id)
         application = client.application
         record(Kind.REGISTRATION_DELETED, request.META, application=application)
-        client.delete()
-        application.delete()
+        registration.remove(application, client)
         return HttpResponse(status=204, headers=_NO_STORE)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
 
 from mcp_gateway.models import Client, OAuthEvent, Scope, Tally
-from mcp_gateway.oauth import registration
+from mcp_gateway.oauth import documents, registration
 from tests.oauth import web
 from tests.oauth.flow import MCP, Flow
 from tests.oauth.test_registration import DEVICE, JWT_BEARER, limit
@@ -244,6 +244,33 @@ def test_a_document_that_cannot_be_read_again_leaves_its_client_as_it_was(
     # And its host is asked once a minute at most.
     assert len(internet.asked) == 2
     assert OAuthEvent.objects.filter(kind="document_refused").count() == 1
+
+
+def test_what_an_administrator_does_while_a_document_is_read_again_holds(
+    flow: Flow, publish: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_id, applications = publish(), get_application_model().objects
+    enter(flow, client_id)
+    applications.update(skip_authorization=True)
+    acts: list[Callable[[], Any]] = [
+        lambda: applications.update(skip_authorization=False),
+        lambda: (Client.objects.all().delete(), get_application_model().objects.all().delete()),
+    ]
+
+    def read(url: str) -> Any:
+        found = reading(url)
+        acts.pop(0)()
+        return found
+
+    reading = documents._read
+    monkeypatch.setattr(documents, "_read", read)
+    expire()
+    assert ask(flow, client_id).status_code == 200
+    assert not applications.get().skip_authorization
+    expire()
+    Tally.objects.all().delete()
+    assert ask(flow, client_id).status_code == 400
+    assert not applications.exists()
 
 
 def test_what_could_not_be_read_is_not_asked_for_again_at_once(flow: Flow, internet: Web) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
 
 from mcp_gateway.models import Client, Generation, OAuthEvent, Scope, Tally
-from mcp_gateway.oauth import registration
+from mcp_gateway.oauth import client_metadata, registration
 from mcp_gateway.oauth.registration_views import MAX_BYTES
 from tests.oauth.flow import MCP, Flow
 
@@ -522,6 +522,26 @@ def test_changes_are_limited_too() -> None:
     document = {**made, "client_name": "Again"}
     statuses = [manage("put", made, document).status_code for _time in range(21)]
     assert statuses == [200] * 20 + [429]
+
+
+@pytest.mark.parametrize("act", ["delete", "disable"])
+def test_a_client_that_is_gone_while_it_changes_its_registration_stays_gone(
+    monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    made, reading = register(token_endpoint_auth_method="none"), client_metadata.read
+
+    def read(*args: Any, **kwargs: Any) -> Any:
+        if act == "delete":
+            Client.objects.all().delete()
+            get_application_model().objects.all().delete()
+        else:
+            Client.objects.update(enabled=False)
+        return reading(*args, **kwargs)
+
+    monkeypatch.setattr(client_metadata, "read", read)
+    answer = manage("put", made, {**made, "client_name": "Again"})
+    assert (answer.status_code, answer.json()["error"]) == (403, "access_denied")
+    assert not get_application_model().objects.filter(name="Again").exists()
 
 
 def test_a_client_deletes_its_registration() -> None:
