@@ -266,7 +266,7 @@ def test_what_an_administrator_does_while_a_document_is_read_again_holds(
     monkeypatch.setattr(documents, "_read", read)
     expire()
     assert ask(flow, client_id).status_code == 200
-    assert not applications.get().skip_authorization
+    assert not applications.get(client_id=client_id).skip_authorization
     expire()
     Tally.objects.all().delete()
     assert ask(flow, client_id).status_code == 400
