@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -173,3 +174,25 @@ def test_the_metadata_say_that_machines_are_welcome(client: Client, db: None) ->
     document = client.get("/.well-known/oauth-authorization-server").json()
     assert "client_credentials" in document["grant_types_supported"]
     assert "client_secret_basic" in document["token_endpoint_auth_methods_supported"]
+
+
+@pytest.mark.parametrize("client_type", ["confidential", "public"])
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        ("", {"client_id": "machine"}),
+        ("", {"client_id": "machine", "client_secret": ""}),
+        ("machine:", {}),
+        ("machine:wrong", {"client_id": "machine"}),
+    ],
+)
+def test_who_sends_no_secret_does_not_act_as_a_machine_whose_secret_was_emptied(
+    client: Client, robot: Any, client_type: str, header: str, body: dict[str, str]
+) -> None:
+    application = get_application_model().objects.get()
+    application.client_secret, application.client_type = "", client_type
+    application.save()
+    headers = {"Authorization": f"Basic {base64.b64encode(header.encode()).decode()}"} if header else {}
+    sent = {"grant_type": "client_credentials", "resource": MCP, **body}
+    answer = client.post("/oauth/token/", sent, headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")

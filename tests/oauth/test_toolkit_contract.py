@@ -49,9 +49,12 @@ OVERRIDDEN = {
     "revoke_token": ["token", "token_type_hint", "request"],
     "client_authentication_required": ["request"],
     "authenticate_client": ["request"],
+    "_authenticate_basic_auth": ["request"],
+    "_authenticate_request_body": ["request"],
     "_load_application": ["client_id", "request"],
 }
 CALLED = {
+    "_extract_basic_auth": ["request"],
     "_check_and_set_request_resource": ["request"],
     "_create_access_token": ["expires", "request", "token", "source_refresh_token"],
 }
