@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from django.core.exceptions import BadRequest, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
@@ -38,4 +40,18 @@ def repeated(request: HttpRequest) -> str:
         for name, values in parameters.lists():
             if len(values) > 1 and name in _ONCE:
                 return str(name)
+    return ""
+
+
+def no_url(request: HttpRequest) -> str:
+    """The name of a parameter that must be a URL and that Python cannot take apart, for which the toolkit is not
+    prepared; else empty.
+    """
+    for parameters in (request.GET, request.POST):
+        for name in ("resource", "redirect_uri"):
+            for value in parameters.getlist(name):
+                try:
+                    urlsplit(value)
+                except ValueError:
+                    return name
     return ""

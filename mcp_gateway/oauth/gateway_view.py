@@ -15,7 +15,7 @@ from mcp_gateway import registry
 from mcp_gateway.oauth import documents
 from mcp_gateway.oauth.binding import concerns
 from mcp_gateway.oauth.cross_origin import CrossOriginView
-from mcp_gateway.oauth.form_body import repeated, unreadable
+from mcp_gateway.oauth.form_body import no_url, repeated, unreadable
 from mcp_gateway.oauth.registration import registered_itself
 from mcp_gateway.oauth.validator import validator_class
 
@@ -62,9 +62,11 @@ class GatewayView:
         try:
             response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]
         except ValueError:
-            if _is_readable(request.META.get("QUERY_STRING", "")):
+            if not _is_readable(request.META.get("QUERY_STRING", "")):
+                return self._malformed("The query string cannot be read.")
+            if not no_url(request):
                 raise
-            return self._malformed("The query string cannot be read.")
+            return self._malformed(f"The parameter {no_url(request)} is no URL.")
         return response
 
     def _malformed(self, description: str, status: int = 400) -> HttpResponseBase:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from oauth2_provider.models import get_application_model
 
 from mcp_gateway.models import Client as Row
 from tests.oauth.flow import Flow
@@ -151,3 +152,18 @@ def test_a_client_that_is_disabled_or_shows_a_bad_signature_introspects_nothing(
 @pytest.mark.parametrize("page", ["authorized_tokens/abc/delete/", "applications/abc/", "applications/abc/update/"])
 def test_an_address_that_is_no_rows_is_not_found(admin_client: Client, page: str) -> None:
     assert admin_client.get(f"/oauth/{page}").status_code == 404
+
+
+@pytest.mark.parametrize("resource", ["http://[", "http://\u2100/"])
+def test_a_resource_that_no_url_is_like_is_refused_for_other_clients_too(
+    flow: Flow, settings: Any, resource: str
+) -> None:
+    settings.OAUTH2_PROVIDER = {**settings.OAUTH2_PROVIDER, "SCOPES": {"write": "Change everything"}}
+    page = flow.open(scope="write", resource=resource)
+    assert (page.status_code, "resource is no URL" in page.content.decode()) == (400, True)
+    machine = get_application_model().objects.get()
+    machine.client_type, machine.authorization_grant_type = "confidential", "client-credentials"
+    machine.client_secret = "s3cret"
+    machine.save()
+    answer = flow.token(grant_type="client_credentials", client_secret="s3cret", scope="write", resource=resource)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
