@@ -105,7 +105,7 @@ class ConnectionsView(LoginRequiredMixin, TemplateView):
         number = request.POST.get("token", "")
         user: Any = request.user
         mine = PersonalToken.objects.filter(user=user).select_related("access_token", "user")
-        token = mine.filter(pk=number).first() if number.isdecimal() else None
+        token = next((token for token in mine if str(token.pk) == number), None)
         if token is not None:
             personal.revoke(token, revoked_by=request.user, meta=request.META)
         return token is not None
