@@ -9,11 +9,9 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import partial
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from django.contrib.auth.models import AnonymousUser
-from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
@@ -22,10 +20,9 @@ from rest_framework.views import APIView
 
 from mcp_gateway import cors, registry
 from mcp_gateway.conf import gateway_settings
-from mcp_gateway.events.channel import NOWHERE
 from mcp_gateway.models import Generation
 from mcp_gateway.oauth.authentication import BearerAuthentication, Checked, check_request
-from mcp_gateway.protocol import body, headers, jsonrpc, sessions, talking
+from mcp_gateway.protocol import body, headers, jsonrpc, sessions
 from mcp_gateway.protocol.eras import Era, era_of
 from mcp_gateway.protocol.errors import (
     invalid_params,
@@ -33,14 +30,14 @@ from mcp_gateway.protocol.errors import (
     method_not_found,
 )
 from mcp_gateway.protocol.jsonrpc import Kind, Message, RequestId
-from mcp_gateway.protocol.methods import Call, Work, cancelling, method_for, tool_calls, waiting
+from mcp_gateway.protocol.methods import Call, cancelling, method_for, tool_calls, waiting
 from mcp_gateway.protocol.methods.lifecycle import negotiated
 from mcp_gateway.protocol.methods.subscriptions import Subscription
 from mcp_gateway.protocol.methods.watching import watch
 from mcp_gateway.rights import Principal, decide
-from mcp_gateway.streams import Outlet, Pace, Running
 from mcp_gateway.views import admission, compression, faults
 from mcp_gateway.views.answers import McpResponse, OpenResponse, empty_response, json_response, stream_response
+from mcp_gateway.views.calls import open_stream, run
 from mcp_gateway.views.exchange import Exchange
 
 if TYPE_CHECKING:
@@ -185,7 +182,7 @@ class McpView(APIView):
             answer = jsonrpc.result(_id(message), found)
             response = json_response(answer) if exchange.accepted.json else stream_response(answer)
         else:
-            response = self._run(exchange, message, found)
+            response = run(exchange, message, _id(message), found)
         if isinstance(response, McpResponse):
             shared = found if isinstance(found, bytes) and message.method.endswith("/list") else b""
             compression.pack(response, exchange.request.META, shared=shared)
@@ -208,53 +205,7 @@ class McpView(APIView):
             # It may be hours until the next request of this thread.
             if not connection.in_atomic_block:
                 connection.close()
-        return self._open(exchange, subscription)
-
-    @staticmethod
-    def _open(exchange: Exchange, talker: Running | Subscription) -> OpenResponse:
-        asynchronous = isinstance(exchange.request, ASGIRequest)
-        seconds = gateway_settings.keep_alive_seconds
-        return OpenResponse(talker, seconds, cancels=exchange.modern, asynchronous=asynchronous)
-
-    def _run(self, exchange: Exchange, message: Message, work: Work) -> Response:
-        """Do a method's work: on a thread of its own where it may have to be answered as a stream, else here."""
-        request_id, accepted = _id(message), exchange.accepted
-        seconds = gateway_settings.keep_alive_seconds
-        if not (accepted.stream and seconds):
-            answer = jsonrpc.result(request_id, work(NOWHERE))
-            return json_response(answer) if accepted.json else stream_response(answer)
-        meta = message.meta or {}
-        outlet = Outlet()
-        token, level = talking.progress_token(meta), talking.log_level(meta, modern=exchange.modern)
-        channel = talking.CallChannel(outlet, token=token, level=level)
-        wants_to_hear = token is not None or (exchange.modern and level is not None) or exchange.session is not None
-        pace = None if wants_to_hear else _pace_of(exchange, message)
-        begun = monotonic()
-        if pace is not None and pace.is_quick:
-            try:
-                answer = jsonrpc.result(request_id, work(channel))
-            finally:
-                said = outlet.take()
-                pace.note(monotonic() - begun, seconds, said=bool(said))
-            return json_response(answer) if accepted.json and not said else stream_response(answer, said)
-        if exchange.session is not None:
-            work = cancelling.cancellable(work, channel, request_id, exchange.known()[2], exchange.session)
-        running = Running(
-            outlet,
-            lambda: jsonrpc.result(request_id, work(channel)),
-            lambda error: jsonrpc.error(request_id, faults.fault_of(exchange, error)),
-        )
-        if running.begin(seconds):
-            if pace is not None:
-                pace.note(monotonic() - begun, seconds, said=True)
-            if exchange.session is not None:
-                cancelling.watch()
-            return self._open(exchange, running)
-        said = outlet.take()
-        if pace is not None:
-            pace.note(monotonic() - begun, seconds, said=bool(said))
-        answer = running.answer()
-        return json_response(answer) if accepted.json and not said else stream_response(answer, said)
+        return open_stream(exchange, subscription)
 
     # Who is asking
 
@@ -319,14 +270,6 @@ def _id(message: Message) -> RequestId:
     if message.id is None:
         raise RuntimeError("only requests are served")
     return message.id
-
-
-def _pace_of(exchange: Exchange, message: Message) -> Pace | None:
-    """How the tool of a call has answered so far; None for a request that may wait for people, and what is no call."""
-    params = message.params
-    if message.method != tool_calls.METHOD or "requestState" in params:
-        return None
-    return exchange.known()[0].derived(("pace", params["name"]), Pace)
 
 
 def _authenticated_by_project(request: Request) -> tuple[int, Principal]:
