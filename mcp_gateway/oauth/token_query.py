@@ -131,9 +131,18 @@ def checksum_of(token: str) -> str:
 
 def look_up(checksum: str) -> tuple[TokenStatement, Row | None]:
     """The row of a token, None where there is none, and the statement that read it."""
-    token_alias = router.db_for_write(get_access_token_model())
-    statement = _token_statement(token_alias, router.db_for_write(Generation), _has_service_users())
+    aliases = _aliases() if router.routers else _only_aliases()
+    statement = _token_statement(*aliases, _has_service_users())
     return statement, statement.row(checksum)
+
+
+def _aliases() -> tuple[str, str]:
+    """Where tokens and the generation are written."""
+    return router.db_for_write(get_access_token_model()), router.db_for_write(Generation)
+
+
+# Routers may choose anew each time; without them there is nothing to choose.
+_only_aliases = cache(_aliases)
 
 
 def found(statement: TokenStatement, row: Row) -> Found:
@@ -223,6 +232,7 @@ def _present(model: type[models.Model], *names: str) -> list[str]:
 
 _caches: tuple[Callable[[], None], ...] = (
     _token_statement.cache_clear,
+    _only_aliases.cache_clear,
     _generation_statement.cache_clear,
     overrides_is_usable.cache_clear,
 )
