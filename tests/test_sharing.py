@@ -36,3 +36,22 @@ def test_a_folder_and_a_file_that_share_something_stay_with_one_worker(pytester:
         workers.setdefault(folder.name, set()).add(folder.parent.name)
     assert workers["test_a"] == workers["test_b"]
     assert [len(workers[name]) for name in ("test_a", "test_b", "test_c")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("fatal", [0, 3, 28, 29])
+def test_a_test_that_ends_its_worker_fails_once_and_all_others_run(pytester: pytest.Pytester, fatal: int) -> None:
+    pytester.makepyfile(
+        f"""
+        import os
+        import pytest
+
+        @pytest.mark.parametrize("number", range(30))
+        def test_it(number):
+            if number == {fatal}:
+                os._exit(1)
+        """
+    )
+    plugins = ("-p", "no:django", "-p", "no:mcp_gateway", "-p", "xdist", "-p", "tests.sharing")
+    done = pytester.runpytest_inprocess(*plugins, "-n", "2", "--dist", "loadgroup")
+    assert done.parseoutcomes() == {"passed": 29, "failed": 1}
+    done.stdout.fnmatch_lines([f"*crashed while running '*test_it[[]{fatal}[]]'"])
