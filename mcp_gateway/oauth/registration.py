@@ -192,10 +192,9 @@ def find_by_token(token: str, client_id: str) -> Client | None:
     """The client that a registration access token belongs to (RFC 7592 section 2), disabled or not; None for any
     other client.
     """
-    client = Client.objects.filter(registration_token=_digest(token)).first()
-    if client is None or client.application.client_id != client_id:
-        return None
-    return client
+    # In one statement: it may be deleted at this very moment.
+    rows = Client.objects.select_related("application").filter(registration_token=_digest(token))
+    return rows.filter(application__client_id=client_id).first()
 
 
 def clean_unused() -> int:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client as Browser
 from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
@@ -542,6 +543,25 @@ def test_a_client_that_is_gone_while_it_changes_its_registration_stays_gone(
     answer = manage("put", made, {**made, "client_name": "Again"})
     assert (answer.status_code, answer.json()["error"]) == (403, "access_denied")
     assert not get_application_model().objects.filter(name="Again").exists()
+
+
+@pytest.mark.parametrize("method", ["get", "put", "delete"])
+def test_a_client_that_is_deleted_while_it_is_looked_up_is_no_server_error(method: str) -> None:
+    made = register(token_endpoint_auth_method="none")
+    looked_up: list[str] = []
+
+    def run(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        found = execute(sql, params, many, context)
+        if "registration_token" in sql and not looked_up:
+            looked_up.append(sql)
+            Client.objects.all().delete()
+            get_application_model().objects.all().delete()
+        return found
+
+    with connection.execute_wrapper(run):
+        answer = manage(method, made, made if method == "put" else None)
+    assert answer.status_code in (200, 204, 403)
+    assert not get_application_model().objects.exists()
 
 
 def test_a_client_deletes_its_registration() -> None:
