@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl
 
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from oauth2_provider.models import get_application_model
 from oauth2_provider.settings import oauth2_settings
@@ -18,6 +21,8 @@ from mcp_gateway.oauth.cross_origin import CrossOriginView
 from mcp_gateway.oauth.form_body import no_url, repeated, unreadable
 from mcp_gateway.oauth.registration import registered_itself
 from mcp_gateway.oauth.validator import validator_class
+
+logger = logging.getLogger("mcp_gateway")
 
 # oauthlib raises ValueError for it.
 _BROKEN_HEX = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -67,11 +72,19 @@ class GatewayView:
             if not no_url(request):
                 raise
             return self._malformed(f"The parameter {no_url(request)} is no URL.")
+        except (IntegrityError, ObjectDoesNotExist) as error:
+            # Whoever it is about was there when the request was judged.
+            logger.warning("What a request to %s is about was deleted meanwhile. %s", request.path, error)
+            return self._gone("The client or its user was deleted meanwhile.")
         return response
 
     def _malformed(self, description: str, status: int = 400) -> HttpResponseBase:
         """The answer to a request that cannot be read; JSON where the view has no page for it."""
         return refusal("invalid_request", description, status)
+
+    def _gone(self, description: str) -> HttpResponseBase:
+        """The answer where client or user are no more; RFC 6749 section 5.2 where the view has no page for it."""
+        return refusal("invalid_grant", description)
 
 
 def _is_readable(query: str) -> bool:

@@ -58,6 +58,10 @@ class AuthorizationView(GatewayView, toolkit.AuthorizationView):  # type: ignore
         error = errors.InvalidRequestFatalError(description)
         return self.render_to_response({"error": error}, status=status)
 
+    def _gone(self, description: str) -> HttpResponse:
+        """The same: a client that is gone has no address to send the person back to."""
+        return self._malformed(description)
+
     def error_response(self, error: OAuthToolkitError, application: Any, **kwargs: Any) -> HttpResponseBase:
         """With a description, to the client or on the page."""
         told = error.oauthlib_error
