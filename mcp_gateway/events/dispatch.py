@@ -6,17 +6,16 @@ import inspect
 import logging
 import secrets
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import Http404
 from rest_framework.exceptions import APIException
 
 from mcp_gateway.conf import gateway_settings
+from mcp_gateway.events import transactions
 from mcp_gateway.events.asking import Asked, Asking, CannotAsk
 from mcp_gateway.events.background import Left
 from mcp_gateway.events.event import Event, RequestResponseEvent
@@ -32,10 +31,6 @@ Handler = Callable[[Any], Any]
 FAILED = "The handler failed."
 LACKING = "This server process does not have the tool's code; new code comes with a restart."
 BROKEN = "The tool's code cannot be loaded."
-
-
-class _Rollback(Exception):
-    """Leaves a transaction without keeping what was written."""
 
 
 def dispatch(
@@ -89,11 +84,11 @@ def _run_as_one(event: Event, running: Sequence[ListenerEntry], accept: Callable
     """
     aliases = _transactions(event, *running)
     try:
-        with _atomic(aliases):
+        with transactions.in_transactions(aliases):
             _run_all(event, running, accept)
             if (event.questions or event.left) and aliases:
-                raise _Rollback
-    except _Rollback:
+                raise transactions.Rollback
+    except transactions.Rollback:
         pass
     except Exception as error:
         # What the database only finds out at the end.
@@ -106,8 +101,8 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
     try:
         handler = load_handler(listener.module, listener.class_name, listener.method)
         aliases = _transactions(event, listener)
-        errors = {alias: transaction.get_connection(alias).rollback_exc for alias in aliases}
-        with _atomic(aliases):
+        errors = transactions.errors_so_far(aliases)
+        with transactions.in_transactions(aliases):
             _call(event, handler)
             if event.questions or event.left:
                 # The handler swallowed what was to end it.
@@ -115,10 +110,9 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
             ended = last or event.propagation_stopped
             refused = event._said >= 400 or (ended and accept is not None and event.ok and not accept())
             if refused and not event.keep_changes and aliases:
-                raise _Rollback
-            for alias, earlier in errors.items():
-                _check_transaction(alias, earlier)
-    except _Rollback:
+                raise transactions.Rollback
+            transactions.check(errors)
+    except transactions.Rollback:
         pass
     except (Asked, Left) as interrupted:
         if interrupted.event is not event:
@@ -140,35 +134,6 @@ def _transactions(event: Event, *listeners: ListenerEntry) -> tuple[str, ...]:
     """The databases in whose transactions the listeners run."""
     atomic = all(listener.in_transaction(event.in_background) for listener in listeners)
     return gateway_settings.atomic_databases if atomic else ()
-
-
-def _atomic(aliases: Sequence[str]) -> AbstractContextManager[object]:
-    """A transaction in each of the databases."""
-    # Nearly always: the stack costs more than it would hold.
-    return transaction.atomic(using=aliases[0]) if len(aliases) == 1 else _atomic_in_all(aliases)
-
-
-@contextmanager
-def _atomic_in_all(aliases: Sequence[str]) -> Iterator[None]:
-    with ExitStack() as transactions:
-        for alias in aliases:
-            transactions.enter_context(transaction.atomic(using=alias))
-        yield
-
-
-def _check_transaction(alias: str, earlier: BaseException | None) -> None:
-    """Refuse to call a success what the database is going to undo.
-
-    A handler that goes on after a database error it caught leaves a transaction that Django rolls back at the end
-    without a word. (``transaction.set_rollback`` is a handler's own wish, and none of our business.) ``earlier`` is
-    the error that the connection remembers from before; it forgets none.
-    """
-    connection = transaction.get_connection(alias)
-    if connection.needs_rollback and connection.rollback_exc is not earlier:
-        raise transaction.TransactionManagementError(
-            "the handler went on after a database error; nothing it wrote was kept "
-            "(wrap what may fail in its own transaction.atomic())"
-        ) from connection.rollback_exc
 
 
 def _call(event: Event, handler: Handler) -> None:

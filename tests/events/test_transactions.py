@@ -1,0 +1,139 @@
+"""A handler's transaction is there from the start, for Django and for all it can see; only SQLite's lock comes late."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from mcp_gateway.events import transactions
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def names() -> set[str]:
+    return set(Group.objects.filter(name__in=["gone", "kept", "kept, too", "twice"]).values_list("name", flat=True))
+
+
+def in_transactions() -> Any:
+    return transactions.in_transactions(["default"])
+
+
+def test_without_a_statement_the_database_hears_nothing() -> None:
+    if connection.vendor != "sqlite":
+        connection.ensure_connection()
+    with CaptureQueriesContext(connection) as heard, in_transactions():
+        assert connection.in_atomic_block
+    begun = [query["sql"] for query in heard.captured_queries if query["sql"].startswith("BEGIN IMMEDIATE")]
+    assert not begun
+    assert not connection.in_atomic_block
+    assert connection.get_autocommit()
+    assert not connection.execute_wrappers
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's driver begins by itself")
+def test_the_first_statement_begins_it() -> None:
+    with CaptureQueriesContext(connection) as heard, in_transactions():
+        Group.objects.create(name="one")
+        Group.objects.create(name="two")
+    statements = [query["sql"].split()[0] for query in heard.captured_queries]
+    assert statements == ["BEGIN", "INSERT", "INSERT", "COMMIT"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_was_written_is_undone_with_it(nested: bool) -> None:
+    with suppress(transactions.Rollback), in_transactions():
+        if nested:
+            with transaction.atomic():
+                Group.objects.create(name="gone")
+        else:
+            Group.objects.create(name="gone")
+        assert names() == {"gone"}
+        raise transactions.Rollback
+    assert names() == set()
+    assert connection.get_autocommit()
+
+
+def test_what_was_written_is_kept() -> None:
+    with in_transactions():
+        with transaction.atomic():
+            Group.objects.create(name="kept")
+        Group.objects.create(name="kept, too")
+    assert names() == {"kept", "kept, too"}
+
+
+def test_an_inner_failure_undoes_the_inner_part_alone() -> None:
+    with in_transactions():
+        with suppress(IntegrityError), transaction.atomic():
+            Group.objects.create(name="twice")
+            Group.objects.create(name="twice")
+        Group.objects.create(name="kept")
+    assert names() == {"kept"}
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_hooks_run_after_a_commit_and_only_then(writes: bool) -> None:
+    ran = []
+    with in_transactions():
+        if writes:
+            Group.objects.create(name="kept")
+        transaction.on_commit(lambda: ran.append("kept"))
+        assert not ran
+    assert ran == ["kept"]
+    with suppress(transactions.Rollback), in_transactions():
+        transaction.on_commit(lambda: ran.append("undone"))
+        raise transactions.Rollback
+    assert ran == ["kept"]
+
+
+def test_a_handler_may_ask_for_a_rollback() -> None:
+    with in_transactions():
+        Group.objects.create(name="gone")
+        transaction.set_rollback(True)
+    assert names() == set()
+
+
+def test_a_wrapper_of_the_handlers_own_sees_its_statements() -> None:
+    seen = []
+
+    def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        seen.append(sql.split()[0])
+        return execute(sql, params, many, context)
+
+    with in_transactions():
+        with connection.execute_wrapper(watch):
+            Group.objects.create(name="kept")
+        Group.objects.create(name="kept, too")
+    assert [word for word in seen if word != "BEGIN"] == ["INSERT"]
+    assert not connection.execute_wrappers
+    assert names() == {"kept", "kept, too"}
+
+
+def test_one_within_another_is_part_of_it() -> None:
+    with suppress(transactions.Rollback), in_transactions():
+        with in_transactions():
+            Group.objects.create(name="gone")
+        raise transactions.Rollback
+    assert names() == set()
+
+
+def test_a_first_statement_that_fails_leaves_the_connection_as_it_was() -> None:
+    with pytest.raises(DatabaseError), in_transactions(), connection.cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+    assert connection.get_autocommit()
+    assert not connection.execute_wrappers
+    with in_transactions():
+        Group.objects.create(name="kept")
+    assert names() == {"kept"}
+
+
+def test_a_connection_closed_within_is_no_trouble_for_the_next() -> None:
+    with in_transactions():
+        connection.close()
+    with in_transactions():
+        Group.objects.create(name="kept")
+    assert names() == {"kept"}
