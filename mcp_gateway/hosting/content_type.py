@@ -2,12 +2,16 @@
 
 RFC 8187 lets a parameter name the charset it is written in (``charset*=utf-8''…``). One that Python does not know
 makes Django's request object raise, as does a very long value; no middleware is around that, and the client would
-get an empty 500.
+get an empty 500. So it would where the charset of the body is a codec that makes no text (``charset=hex``): Django
+reads the query with it too, whenever somebody looks at it.
 """
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from django.utils.http import parse_header_parameters
@@ -57,11 +61,31 @@ def guard_asgi(
 
 
 def _is_readable(content_type: str) -> bool:
+    return _is_sound(content_type) if len(content_type) <= SHORT else _is_sound.__wrapped__(content_type)
+
+
+@lru_cache(128)
+def _is_sound(content_type: str) -> bool:
     # Only a parameter with a star has a charset of its own.
-    if len(content_type) <= SHORT and "*" not in content_type:
+    if len(content_type) <= SHORT and "*" not in content_type and "charset" not in content_type.lower():
         return True
     try:
-        parse_header_parameters(content_type)
+        charset = parse_header_parameters(content_type)[1].get("charset", "")
+        return _is_text(charset)
     except (LookupError, ValueError):
         return False
+
+
+def _is_text(charset: str) -> bool:
+    """Whether Django can read a query or a form with it: Python also knows codecs that make no text of bytes, and some
+    that cannot replace what they do not understand. Raises ``LookupError`` and ``ValueError`` for such.
+    """
+    try:
+        codecs.lookup(charset)
+    except LookupError:
+        # Django takes no notice of it.
+        return True
+    with suppress(UnicodeDecodeError):
+        b"a=b".decode(charset)
+    b"\xff".decode(charset, "replace")
     return True

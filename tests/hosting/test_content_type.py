@@ -7,13 +7,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from encodings.aliases import aliases
 from pathlib import Path
 from typing import Any
 from wsgiref.util import setup_testing_defaults
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.core.exceptions import BadRequest
+from django.core.exceptions import BadRequest, TooManyFieldsSent
 from django.core.handlers.asgi import ASGIRequest
 from django.core.handlers.wsgi import WSGIRequest
 
@@ -119,3 +120,27 @@ def test_the_site_itself_answers_400(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "400 Bad Request\n"
+
+
+def reads_a_query(charset: str) -> bool:
+    """Whether this Django reads the query of a request that names a charset for its body."""
+    environ: dict[str, Any] = {"CONTENT_TYPE": f"text/plain; charset={charset}", "QUERY_STRING": "a=%FF&b=\xff"}
+    setup_testing_defaults(environ)
+    try:
+        WSGIRequest(environ).GET.get("a")
+    except (LookupError, UnicodeError, TooManyFieldsSent):
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_charset_that_makes_no_text_is_refused() -> None:
+    refused = set()
+    for charset in {*aliases.values(), "idna", "punycode", "undefined", "no-such", '"utf-8"'}:
+        content_type = f"text/plain; charset={charset}"
+        statuses = {over_wsgi(content_type)[0], over_asgi(content_type)[0]}
+        assert statuses == ({200} if reads_a_query(charset) else {400}), charset
+        if statuses == {400}:
+            refused.add(charset)
+    assert {"hex_codec", "base64_codec", "idna"} <= refused
+    assert not {"utf_8", "utf_16", "latin_1", "no-such"} & refused
