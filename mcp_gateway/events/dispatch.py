@@ -15,13 +15,13 @@ from django.http import Http404
 from rest_framework.exceptions import APIException
 
 from mcp_gateway.conf import gateway_settings
-from mcp_gateway.events import transactions
 from mcp_gateway.events.asking import Asked, Asking, CannotAsk
 from mcp_gateway.events.background import Left
 from mcp_gateway.events.event import Event, RequestResponseEvent
 from mcp_gateway.events.handlers import HandlerNotFound, load_handler
 from mcp_gateway.events.questions import Unanswered
 from mcp_gateway.events.status import Status
+from mcp_gateway.events.transactions import Rollback, in_transactions
 from mcp_gateway.registry import ListenerEntry
 
 logger = logging.getLogger("mcp_gateway")
@@ -84,11 +84,11 @@ def _run_as_one(event: Event, running: Sequence[ListenerEntry], accept: Callable
     """
     aliases = _transactions(event, *running)
     try:
-        with transactions.in_transactions(aliases):
+        with in_transactions(aliases):
             _run_all(event, running, accept)
             if (event.questions or event.left) and aliases:
-                raise transactions.Rollback
-    except transactions.Rollback:
+                raise Rollback
+    except Rollback:
         pass
     except Exception as error:
         # What the database only finds out at the end.
@@ -101,8 +101,7 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
     try:
         handler = load_handler(listener.module, listener.class_name, listener.method)
         aliases = _transactions(event, listener)
-        errors = transactions.errors_so_far(aliases)
-        with transactions.in_transactions(aliases):
+        with in_transactions(aliases) as transactions:
             _call(event, handler)
             if event.questions or event.left:
                 # The handler swallowed what was to end it.
@@ -110,9 +109,9 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
             ended = last or event.propagation_stopped
             refused = event._said >= 400 or (ended and accept is not None and event.ok and not accept())
             if refused and not event.keep_changes and aliases:
-                raise transactions.Rollback
-            transactions.check(errors)
-    except transactions.Rollback:
+                raise Rollback
+            transactions.check()
+    except Rollback:
         pass
     except (Asked, Left) as interrupted:
         if interrupted.event is not event:

@@ -7,100 +7,112 @@ there the transaction begins with the first statement. (PostgreSQL's driver does
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from typing import Any, Self
 
 from django.db import transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class Rollback(Exception):
     """Leaves the transactions without keeping what was written."""
 
 
-def in_transactions(aliases: Sequence[str]) -> AbstractContextManager[object]:
-    """Run a block in a transaction in each of the databases."""
-    # Nearly always: the stack costs more than it would hold.
-    return _in_one(aliases[0]) if len(aliases) == 1 else _in_all(aliases)
+def in_transactions(aliases: Sequence[str]) -> _One | _All:
+    """Run a block in a transaction in each of the databases; ``check`` refuses what will not be kept."""
+    # Nearly always one.
+    return _One(aliases[0]) if len(aliases) == 1 else _All(aliases)
 
 
-@contextmanager
-def _in_all(aliases: Sequence[str]) -> Iterator[None]:
-    with ExitStack() as transactions:
-        for alias in aliases:
-            transactions.enter_context(_in_one(alias))
-        yield
+class _All:
+    __slots__ = ("_all", "_stack")
+
+    def __init__(self, aliases: Sequence[str]) -> None:
+        self._all = [_One(alias) for alias in aliases]
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for one in self._all:
+                stack.enter_context(one)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *raised: Any) -> bool | None:
+        return self._stack.__exit__(*raised)
+
+    def check(self) -> None:
+        for one in self._all:
+            one.check()
 
 
-def _in_one(alias: str) -> AbstractContextManager[object]:
-    connection = transaction.get_connection(alias)
-    if connection.vendor != "sqlite" or connection.in_atomic_block or not connection.get_autocommit():
-        return transaction.atomic(using=alias)
-    return _Late(connection)
+class _One:
+    """``transaction.atomic()`` in one database. As the outermost one on SQLite its ``BEGIN`` waits for a statement.
 
-
-class _Late:
-    """``transaction.atomic()`` as the outermost one on SQLite, whose ``BEGIN`` waits for the first statement.
-
-    For Django, its savepoints and its hooks after a commit the transaction is there from the start. At its end SQLite
-    takes no notice of a ``COMMIT`` or ``ROLLBACK`` of a transaction that never began. What goes to the driver's own
-    connection, past Django's cursors, begins none.
+    For Django, its savepoints and its hooks after a commit the transaction is there from the start; what never began is
+    not committed. What goes to the driver's own connection, past Django's cursors, begins none.
     """
 
-    __slots__ = ("_atomic", "_connection")
+    __slots__ = ("_atomic", "_connection", "_earlier", "_waits")
 
-    def __init__(self, connection: BaseDatabaseWrapper) -> None:
-        self._connection = connection
-        self._atomic = transaction.atomic(using=connection.alias)
+    def __init__(self, alias: str) -> None:
+        self._atomic = transaction.atomic(using=alias)
+        self._connection: Any = transaction.get_connection(alias)
+        connection = self._connection
+        # A connection remembers its last error, and forgets none.
+        self._earlier = connection.rollback_exc
+        self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and connection.get_autocommit()
 
-    def __enter__(self) -> None:
-        # As an instance's attribute, it stands before the class's method.
-        self._connection.__dict__[_BEGIN] = _nothing
+    def __enter__(self) -> Self:
+        if not self._waits:
+            self._atomic.__enter__()
+            return self
+        # An instance's attribute stands before its class's method.
+        own = self._connection.__dict__
+        own["_start_transaction_under_autocommit"] = _nothing
         try:
             self._atomic.__enter__()
         finally:
-            del self._connection.__dict__[_BEGIN]
+            del own["_start_transaction_under_autocommit"]
         self._connection.execute_wrappers.append(self._first)
+        return self
 
     def __exit__(self, *raised: Any) -> None:
+        if not self._waits:
+            self._atomic.__exit__(*raised)
+            return
         self._forget()
-        self._atomic.__exit__(*raised)
+        own = self._connection.__dict__
+        own["_commit"] = own["_rollback"] = _nothing
+        try:
+            self._atomic.__exit__(*raised)
+        finally:
+            del own["_commit"], own["_rollback"]
 
-    def _first(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
-        self._forget()
-        getattr(self._connection, _BEGIN)()
-        return execute(sql, params, many, context)
+    def check(self) -> None:
+        """Refuse to call a success what the database is going to undo.
 
-    def _forget(self) -> None:
-        wrappers = self._connection.execute_wrappers
-        if self._first in wrappers:
-            wrappers.remove(self._first)
-
-
-_BEGIN = "_start_transaction_under_autocommit"
-
-
-def _nothing() -> None:
-    """Begin nothing yet."""
-
-
-def errors_so_far(aliases: Sequence[str]) -> dict[str, BaseException | None]:
-    """The error that each connection remembers; it forgets none."""
-    return {alias: transaction.get_connection(alias).rollback_exc for alias in aliases}
-
-
-def check(earlier: dict[str, BaseException | None]) -> None:
-    """Refuse to call a success what the database is going to undo.
-
-    A handler that goes on after a database error it caught leaves a transaction that Django rolls back at the end
-    without a word. (``transaction.set_rollback`` is a handler's own wish, and none of our business.) ``earlier`` is
-    what `errors_so_far` said before. Raises ``TransactionManagementError``.
-    """
-    for alias, error in earlier.items():
-        connection = transaction.get_connection(alias)
-        if connection.needs_rollback and connection.rollback_exc is not error:
+        A handler that goes on after a database error it caught leaves a transaction that Django rolls back at the end
+        without a word. (``transaction.set_rollback`` is a handler's own wish, and none of our business.) Raises
+        ``TransactionManagementError``.
+        """
+        connection = self._connection
+        if connection.needs_rollback and connection.rollback_exc is not self._earlier:
             raise transaction.TransactionManagementError(
                 "the handler went on after a database error; nothing it wrote was kept "
                 "(wrap what may fail in its own transaction.atomic())"
             ) from connection.rollback_exc
+
+    def _first(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
+        """Begin, and then execute a statement: an execute wrapper for the first one."""
+        self._forget()
+        self._connection._start_transaction_under_autocommit()
+        return execute(sql, params, many, context)
+
+    def _forget(self) -> None:
+        self._waits = False
+        with suppress(ValueError):
+            self._connection.execute_wrappers.remove(self._first)
+
+
+def _nothing() -> None:
+    """Do nothing."""
