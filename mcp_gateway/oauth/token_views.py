@@ -41,6 +41,9 @@ class TokenView(MachineView, toolkit.TokenView):  # type: ignore[misc]
         response: HttpResponseBase = super().post(request, *args, **kwargs)
         if not grant_type and _told(response).get("error") == "unsupported_grant_type":
             return refusal("invalid_request", "The parameter grant_type is missing; send a form, not JSON.")
+        if "client identifier" in _told(response).get("error_description", ""):
+            # oauthlib calls it a server error that a client_id stands beside the proof of another client.
+            return refusal("invalid_request", "client_id is not the client that proves itself.")
         _describe(response)
         response["Content-Type"] = "application/json"
         response["Cache-Control"] = "no-store"

@@ -196,3 +196,12 @@ def test_who_sends_no_secret_does_not_act_as_a_machine_whose_secret_was_emptied(
     sent = {"grant_type": "client_credentials", "resource": MCP, **body}
     answer = client.post("/oauth/token/", sent, headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+
+
+def test_a_client_id_beside_the_proof_of_another_client_is_the_clients_mistake(client: Client, robot: Any) -> None:
+    machine(client_id="other")
+    proof = {"Authorization": f"Basic {base64.b64encode(b'machine:s3cret').decode()}"}
+    sent = {"grant_type": "client_credentials", "client_id": "other", "resource": MCP}
+    answer = client.post("/oauth/token/", sent, headers=proof)
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert "client_id" in answer.json()["error_description"]
