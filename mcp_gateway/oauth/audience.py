@@ -11,6 +11,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.core.signals import setting_changed
 from django.urls import get_script_prefix, get_urlconf, reverse
 from django.utils.translation import get_language
@@ -47,14 +48,13 @@ def resource_url(slug: str, *, trailing_slash: bool = False) -> str:
     Parameters: the endpoint's slug (empty for the default one), and whether to give the spelling with a slash at
     its end. Raises ``NoReverseMatch`` where the project does not include ``mcp_gateway.urls``.
     """
-    return _resource_url(
-        slug,
-        trailing_slash,
-        # What reverse() and PUBLIC_URL make of a slug hangs on these.
-        get_script_prefix(),
-        get_urlconf() or settings.ROOT_URLCONF,
-        get_language(),
-    )
+    return _resource_url(slug, trailing_slash, *surroundings())
+
+
+def surroundings() -> tuple[str | None, ...]:
+    """What an endpoint's URL hangs on beside its slug and the settings: prefix, URLs and language of the request."""
+    urlconf = get_urlconf() or settings.ROOT_URLCONF
+    return get_script_prefix(), urlconf, get_language() if is_language_prefix_patterns_used(urlconf)[0] else None
 
 
 @lru_cache(maxsize=512)

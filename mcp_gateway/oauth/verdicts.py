@@ -18,7 +18,7 @@ from django.utils import timezone
 from oauth2_provider.models import AbstractAccessToken, get_access_token_model
 
 from mcp_gateway import registry
-from mcp_gateway.oauth import token_query
+from mcp_gateway.oauth import audience, token_query
 from mcp_gateway.oauth.token_query import Row
 from mcp_gateway.rights import Principal
 
@@ -41,12 +41,13 @@ class Verdict:
     principal: Principal
 
 
-_kept: dict[tuple[str, str], Verdict] = {}
+# By checksum, slug, and what else the endpoint's URL hangs on.
+_kept: dict[tuple[str | None, ...], Verdict] = {}
 
 
 def known(checksum: str, slug: str, row: Row) -> Verdict | None:
     """The verdict on a token at an endpoint, where its row is still the one that was judged."""
-    verdict = _kept.get((checksum, slug))
+    verdict = _kept.get((checksum, slug, *audience.surroundings()))
     if verdict is None or verdict.row != row or verdict.snapshot is not registry.latest():
         return None
     return verdict if timezone.now() < verdict.expires else None
@@ -58,7 +59,7 @@ def keep(checksum: str, slug: str, verdict: Verdict) -> None:
         return
     if len(_kept) >= _MOST:
         _kept.clear()
-    _kept[checksum, slug] = verdict
+    _kept[(checksum, slug, *audience.surroundings())] = verdict
 
 
 def forget(**kwargs: Any) -> None:

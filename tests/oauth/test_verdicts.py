@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.urls import set_script_prefix
 from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
 
@@ -124,6 +125,18 @@ def test_settings_count_at_once(make_token: Callable[..., str], settings: Any) -
     assert isinstance(asked(), Checked)
     settings.ZOLINGA = {**settings.ZOLINGA, "ALLOW_TOKENS_WITHOUT_AUDIENCE": False}
     assert "bound to no resource" in str(asked())
+
+
+def test_a_verdict_holds_at_its_own_address_only(make_token: Callable[..., str]) -> None:
+    make_token("t0ken")
+    assert isinstance(asked(), Checked)
+    try:
+        # As one process that serves the site below two prefixes, or in two languages.
+        set_script_prefix("/shop/")
+        assert "another resource" in str(asked())
+    finally:
+        set_script_prefix("/")
+    assert isinstance(asked(), Checked)
 
 
 def test_each_request_has_a_user_of_its_own(make_token: Callable[..., str], user: Any) -> None:
