@@ -13,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from mcp_gateway import registry
 from mcp_gateway.models import Client, Endpoint, Generation, Listener, Module, Scope, Tool
+from mcp_gateway.registry import holding, reading
 
 Make = Callable[..., Listener]
 
@@ -102,7 +103,7 @@ def test_what_was_rolled_back_is_not_served(make: Make) -> None:
 
 def test_a_change_during_the_reading_makes_it_read_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     make()
-    read = registry._read
+    read = reading.read_tables
     reads: list[int] = []
 
     def read_while_another_writes(generation: int) -> registry.Snapshot:
@@ -112,7 +113,7 @@ def test_a_change_during_the_reading_makes_it_read_again(make: Make, monkeypatch
             Tool.objects.update(title="Newer")
         return loaded
 
-    monkeypatch.setattr(registry, "_read", read_while_another_writes)
+    monkeypatch.setattr(holding, "read_tables", read_while_another_writes)
     held = registry.snapshot()
     assert held.tools["echo"].title == "Newer"
     assert held.generation == Generation.current()
