@@ -241,12 +241,13 @@ def test_ctrl_c_pressed_again_and_again_is_still_a_clean_stop(site: Site) -> Non
     assert "Traceback" not in site.output
 
 
+# In one write: two workers' lines must not mix.
 LOADING = """
-import signal, sys
+import os, signal, sys
 from zolinga_site.settings import *
 
 if sys.argv[0].endswith("server.py"):
-    print("A worker loads.", flush=True)
+    os.write(1, b"A worker loads.\\n")
     signal.pause()
 """
 
