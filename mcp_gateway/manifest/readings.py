@@ -26,9 +26,9 @@ from mcp_gateway.models import Module, Prompt
 
 
 def as_text(asked: Asked, made: Survey) -> str:
-    """The reading of one module that is sound enough to have rows, as JSON text."""
+    """The reading of one module that is sound enough to have rows: a digest, and the JSON text that it is of."""
     (state,) = made.modules.values()
-    return json.dumps(
+    content = json.dumps(
         {
             "reader": asked.reader,
             "asked": [[*question, answer] for question, answer in asked.answers.items()],
@@ -44,6 +44,7 @@ def as_text(asked: Asked, made: Survey) -> str:
         },
         separators=(",", ":"),
     )
+    return f"{digest(content.encode())} {content}"
 
 
 def unchanged(asked: Asked, module_id: str, rows: Rows) -> Survey | None:
@@ -76,9 +77,13 @@ def unchanged(asked: Asked, module_id: str, rows: Rows) -> Survey | None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    """What a reading holds, nothing where it is not whole: somebody wrote it, or a dump was restored in part."""
+    told, _space, content = text.partition(" ")
+    if told != digest(content.encode()):
+        return {}
     try:
-        held = orjson.loads(text)
-    except ValueError:  # somebody wrote it, or it holds a name that is no UTF-8
+        held = orjson.loads(content)
+    except ValueError:  # it holds a name that is no UTF-8
         return {}
     return held if isinstance(held, dict) else {}
 

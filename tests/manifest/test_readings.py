@@ -339,6 +339,31 @@ def test_a_reading_that_cannot_be_understood_is_made_again(
     assert "demo" not in read
 
 
+@pytest.mark.parametrize(
+    "member",
+    ["asked", "module", "dependencies", "listeners", "published", "refused", "warnings", "news", "rights", "scopes"],
+)
+@pytest.mark.parametrize("instead", [None, "[]"])
+def test_a_reading_of_which_a_part_is_gone_is_made_again_and_nothing_is_lost(
+    modules: Path, import_manifests: Import, read: list[str], member: str, instead: str | None
+) -> None:
+    before, report = Generation.current(), import_manifests()
+    row = ModuleReading.objects.get(module__module_id="demo")
+    begin = row.text.index("{")
+    content = json.loads(row.text[begin:])
+    del content[member]
+    if instead:
+        content[member] = json.loads(instead)
+    row.text = row.text[:begin] + json.dumps(content, separators=(",", ":"))
+    row.save()
+    assert import_manifests() == report
+    assert "demo" in read
+    assert Generation.current() == before
+    read.clear()
+    assert import_manifests() == report
+    assert "demo" not in read
+
+
 def test_a_module_that_changes_while_it_is_read_is_read_again(
     modules: Path, import_manifests: Import, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
