@@ -25,7 +25,7 @@ from oauth2_provider.models import (
     get_refresh_token_model,
 )
 
-from mcp_gateway.admin.applications import ActingGuard
+from mcp_gateway.admin.applications import ActingGuard, GuardedApplicationAdmin
 from mcp_gateway.models import Client
 from tests.admin.test_pages import text_of
 
@@ -239,3 +239,18 @@ def test_a_project_with_pages_of_its_own_is_told_what_guards_them(monkeypatch: p
     assert "mcp_gateway.admin.issued.IssuedGuard" in str(message.hint)
     monkeypatch.setattr("mcp_gateway.checks.guards.names_scopes", lambda: False)
     assert not told()
+
+
+class Bare(ModelAdmin):  # type: ignore[type-arg]
+    """A project's own page of applications, without the guard."""
+
+
+@pytest.mark.parametrize(("page", "is_told"), [(GuardedApplicationAdmin, False), (Editable, False), (Bare, True)])
+def test_a_project_with_a_page_of_applications_of_its_own_is_told_what_guards_it(
+    monkeypatch: pytest.MonkeyPatch, db: None, page: type[Any], is_told: bool
+) -> None:
+    model = get_application_model()
+    monkeypatch.setitem(admin.site._registry, model, page(model, admin.site))
+    told = [message for message in run_checks() if message.id == "mcp_gateway.W020"]
+    assert ["Bare" in message.msg for message in told] == [True] * is_told
+    assert all("mcp_gateway.admin.applications.ActingGuard" in str(message.hint) for message in told)
