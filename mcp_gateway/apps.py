@@ -37,7 +37,7 @@ class McpGatewayConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from mcp_gateway.checks import clients, deployment, guards, issuers, oauth, project, served  # noqa: F401
+        from mcp_gateway.checks import administrators, clients, deployment, guards, issuers, oauth, project, served  # noqa: F401
         from mcp_gateway.events.authorize import ask_modules
         from mcp_gateway.models import Client, Endpoint, Offered, Scope, Versioned
         from mcp_gateway.models.defaults import create_defaults, has_current_tables, protect_used_scope

@@ -16,6 +16,7 @@ from mcp_gateway.models.scope import DEFAULT_SCOPE, Scope
 
 if TYPE_CHECKING:
     from django.apps.registry import Apps
+    from django.db.models import QuerySet
 
 ADMINISTRATORS = "MCP administrators"
 
@@ -81,6 +82,20 @@ def create_defaults(using: str) -> None:
     _create_administrators(using)
 
 
+def missing_permissions(using: str) -> list[Permission]:
+    """What a new group of administrators would get and the one that is there lacks; nothing where there is none."""
+    group = Group.objects.using(using).filter(name=ADMINISTRATORS).first()
+    if group is None:
+        return []
+    return list(_permissions(using).exclude(group=group).order_by("content_type__model", "codename"))
+
+
+def _permissions(using: str) -> QuerySet[Permission]:
+    return Permission.objects.using(using).filter(
+        content_type__app_label="mcp_gateway", codename__in=ADMINISTRATORS_MAY
+    )
+
+
 def _create_administrators(using: str) -> None:
     """Make the group of those who run the gateway in admin, where it is missing."""
     if not router.allow_migrate_model(using, Group) or Group.objects.using(using).filter(name=ADMINISTRATORS).exists():
@@ -89,11 +104,7 @@ def _create_administrators(using: str) -> None:
     create_permissions(installed.get_app_config("mcp_gateway"), using=using, verbosity=0)
     with transaction.atomic(using=using):
         group, _made = Group.objects.using(using).get_or_create(name=ADMINISTRATORS)
-        group.permissions.add(
-            *Permission.objects.using(using).filter(
-                content_type__app_label="mcp_gateway", codename__in=ADMINISTRATORS_MAY
-            )
-        )
+        group.permissions.add(*_permissions(using))
 
 
 def protect_used_scope(sender: type[Scope], instance: Scope, **kwargs: Any) -> None:

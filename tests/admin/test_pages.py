@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.core.checks import WARNING, CheckMessage, run_checks
 from django.test import Client as Browser
 from django.urls import reverse
 from oauth2_provider.models import get_application_model
@@ -183,6 +185,25 @@ def test_what_was_taken_from_the_ready_made_group_stays_taken(db: None) -> None:
     group.permissions.clear()
     create_defaults("default")
     assert group.permissions.count() == 0
+
+
+def test_what_an_older_group_lacks_is_told_and_not_given(db: None) -> None:
+    def told() -> list[CheckMessage]:
+        return [message for message in run_checks(databases=["default"]) if message.id == "mcp_gateway.I004"]
+
+    assert told() == []
+    group = Group.objects.get(name="MCP administrators")
+    lacking = list(group.permissions.filter(codename__in=("view_prompt", "change_tooltask")))
+    group.permissions.remove(*lacking)
+    (message,) = told()
+    assert {permission.name for permission in lacking} == set(re.findall("“(Can .+?)”", message.msg))
+    assert "Groups" in str(message.hint)
+    assert not message.is_serious(WARNING)
+    assert not group.permissions.filter(codename="view_prompt").exists()
+    group.permissions.add(*lacking)
+    assert told() == []
+    group.delete()
+    assert told() == []
 
 
 def test_the_pages_of_django_oauth_toolkit_stay(admin_client: Browser) -> None:
