@@ -22,7 +22,7 @@ from mcp_gateway.oauth import audience, token_query
 from mcp_gateway.oauth.token_query import Row
 from mcp_gateway.rights import Principal
 
-# Tokens of which a worker keeps a verdict, each a few kilobytes.
+# Tokens of which a worker keeps a verdict.
 _MOST = 1000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,8 @@ def run(exchange: Exchange, message: Message, request_id: RequestId, work: Work)
     begun = monotonic()
     if channel is None or pace.is_quick:
         try:
-            answer = jsonrpc.result(request_id, work(channel or NOWHERE))
+            # In a copy, as on a thread of its own: a language that a handler activates is not the next request's.
+            answer = jsonrpc.result(request_id, copy_context().run(work, channel or NOWHERE))
         finally:
             said = outlet.take()
             pace.note(monotonic() - begun, seconds, said=bool(said))

@@ -39,10 +39,7 @@ def pack(response: HttpResponse, meta: Mapping[str, Any], *, shared: bytes = b""
     body = response.content
     if not least or len(body) < least or response.headers["Content-Type"] != JSON:
         return
-    if "Vary" in response.headers:
-        patch_vary_headers(response, ("Accept-Encoding",))
-    else:
-        response.headers["Vary"] = "Accept-Encoding"
+    patch_vary_headers(response, ("Accept-Encoding",))
     if not accepts_gzip(meta.get("HTTP_ACCEPT_ENCODING", "")):
         return
     packed = _gzip(body, shared)

@@ -23,13 +23,11 @@ def in_transactions() -> Any:
     return transactions.in_transactions(["default"])
 
 
-def test_without_a_statement_the_database_hears_nothing() -> None:
-    if connection.vendor != "sqlite":
-        connection.ensure_connection()
+def test_without_a_statement_there_is_a_transaction_that_sqlite_hears_nothing_of() -> None:
     with CaptureQueriesContext(connection) as heard, in_transactions():
         assert connection.in_atomic_block
-    begun = [query["sql"] for query in heard.captured_queries if query["sql"].startswith("BEGIN IMMEDIATE")]
-    assert not begun
+    if connection.vendor == "sqlite":
+        assert not heard.captured_queries
     assert not connection.in_atomic_block
     assert connection.get_autocommit()
     assert not connection.execute_wrappers

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from django.utils.translation import activate, get_language
 
 from mcp_gateway.streams.pace import ENOUGH, Pace
 from tests.demo import Demo
@@ -31,7 +32,9 @@ def handler(event: Any) -> dict[str, Any]:
         event.log("error", "Something to say.")
     if event.request.get("progress"):
         event.progress(1)
-    return {"thread": threading.current_thread().name}
+    if event.request.get("language"):
+        activate(event.request["language"])
+    return {"thread": threading.current_thread().name, "language": get_language()}
 
 
 def is_here(answer: Any) -> bool:
@@ -77,6 +80,17 @@ def test_what_the_handler_raises_is_answered_as_ever(wire: Wire, era: str) -> No
     assert answer.result["isError"]
     assert answer.response["Content-Type"] == "application/json"
     assert "secret" not in answer.body.decode()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("accept", ["application/json, text/event-stream", "application/json"])
+def test_a_language_that_a_handler_activates_is_not_the_next_requests(wire: Wire, era: str, accept: str) -> None:
+    before = get_language()
+    params = {"name": "demo-quick", "arguments": {"language": "de"}}
+    answer = (wire.modern if era == "modern" else wire.legacy)("tools/call", params, headers={"Accept": accept})
+    assert is_here(answer)
+    assert answer.structured["language"] == "de"
+    assert get_language() == before
 
 
 @pytest.mark.usefixtures("quick")

@@ -84,10 +84,8 @@ def call_tool(call: Call) -> Work:
     conversation = asking.conversation(call, subject)
 
     def work(channel: Channel) -> bytes:
-        if call.goes_on:
-            # It was counted when it began.
-            return _run(call, tool, subject, conversation, channel)
-        if not gateway_settings.max_concurrent_calls:
+        # A call that goes on was counted when it began.
+        if call.goes_on or not gateway_settings.max_concurrent_calls:
             return _run(call, tool, subject, conversation, channel)
         with concurrency.running(tool.name) as allowed:
             if not allowed:
