@@ -32,8 +32,14 @@ SOURCES = (AbstractApplication.RegistrationSource.DCR, AbstractApplication.Regis
 
 #: The columns of an application that a client's own word decides.
 DESCRIBED = (
-    *("name", "redirect_uris", "authorization_grant_type", "client_type", "client_secret", "hash_client_secret"),
-    *("cimd_expires_at", "updated"),
+    "name",
+    "redirect_uris",
+    "authorization_grant_type",
+    "client_type",
+    "client_secret",
+    "hash_client_secret",
+    "cimd_expires_at",
+    "updated",
 )
 
 HOUR, DAY = 3600, 24 * 3600
@@ -159,7 +165,8 @@ def save(application: Any) -> None:
 
     A new application is stored whole.
     """
-    application.save(update_fields=None if application.pk is None else DESCRIBED)
+    # Not by the primary key: a project's own may be made before the row is.
+    application.save(update_fields=None if application._state.adding else DESCRIBED)
 
 
 def describe(application: Any, client: Client, metadata: ClientMetadata) -> None:

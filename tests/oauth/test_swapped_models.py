@@ -38,6 +38,7 @@ def test_a_projects_own_user_application_and_token_models() -> None:
         "statements": 2,
         "statements_without_token": 1,
         "first": "valid",
+        "registers": True,
         "suspended": "The access token's client may not be used.",
         "frozen": "The access token has expired.",
     }
@@ -52,6 +53,7 @@ def test_oauth_in_another_database() -> None:
         "statements": 2,
         "statements_without_token": 1,
         "first": "valid",
+        "registers": True,
         "with_client_row": "valid",
         "service_user": True,
         "client_disabled": "The access token's client is disabled.",

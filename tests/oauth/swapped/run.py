@@ -87,6 +87,7 @@ def main(kind: str) -> dict[str, Any]:
 
     from mcp_gateway import registry
     from mcp_gateway.models import Client
+    from mcp_gateway.oauth import client_metadata, registration
     from mcp_gateway.oauth.authentication import InvalidToken, check_request
 
     users = get_user_model()
@@ -134,6 +135,13 @@ def main(kind: str) -> dict[str, Any]:
         "statements_without_token": statements(None),
         "first": verdict(),
     }
+    said = client_metadata.read(
+        {"redirect_uris": ["http://127.0.0.1/cb"]}, methods=list(Client.AuthMethod), default=Client.AuthMethod.NONE
+    )
+    registered = registration.register(said).application
+    out["registers"] = (
+        get_application_model().objects.filter(pk=registered.pk, redirect_uris="http://127.0.0.1/cb").exists()
+    )
     if kind == "models":
         application.suspended = True
         application.save()
