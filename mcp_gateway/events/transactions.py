@@ -49,7 +49,7 @@ class _One:
     """``transaction.atomic()`` in one database. As the outermost one on SQLite its ``BEGIN`` waits for a statement.
 
     For Django, its savepoints and its hooks after a commit the transaction is there from the start; what never began is
-    not committed. What goes to the driver's own connection, past Django's cursors, begins none.
+    not committed. Of what goes to the driver's own connection, past Django's cursors, only a change of rows begins it.
     """
 
     __slots__ = ("_atomic", "_connection", "_earlier", "_waits")
@@ -63,30 +63,32 @@ class _One:
         self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and connection.get_autocommit()
 
     def __enter__(self) -> Self:
-        if not self._waits:
-            self._atomic.__enter__()
-            return self
         # An instance's attribute stands before its class's method.
         own = self._connection.__dict__
-        own["_start_transaction_under_autocommit"] = _nothing
-        try:
+        if self._waits:
+            own["_start_transaction_under_autocommit"] = _nothing
+            try:
+                self._atomic.__enter__()
+            finally:
+                del own["_start_transaction_under_autocommit"]
+            # The driver itself begins before a change of rows.
+            self._connection._set_autocommit(False)
+            self._connection.execute_wrappers.append(self._first)
+        else:
             self._atomic.__enter__()
-        finally:
-            del own["_start_transaction_under_autocommit"]
-        self._connection.execute_wrappers.append(self._first)
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        if not self._waits:
-            self._atomic.__exit__(*raised)
-            return
-        self._forget()
-        own = self._connection.__dict__
-        own["_commit"] = own["_rollback"] = _nothing
+        connection = self._connection
+        own = connection.__dict__
+        if self._waits:
+            self._forget()
+            if not connection.closed_in_transaction and not connection.connection.in_transaction:
+                own["_commit"] = own["_rollback"] = self._end
         try:
             self._atomic.__exit__(*raised)
         finally:
-            del own["_commit"], own["_rollback"]
+            self._end()
 
     def check(self) -> None:
         """Refuse to call a success what the database is going to undo.
@@ -104,14 +106,35 @@ class _One:
 
     def _first(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         """Begin, and then execute a statement: an execute wrapper for the first one."""
-        self._forget()
-        self._connection._start_transaction_under_autocommit()
+        # A wrapper outside of this one may have executed another before.
+        if self._waits:
+            self._begin()
         return execute(sql, params, many, context)
+
+    def _begin(self) -> None:
+        wrappers = self._connection.execute_wrappers
+        place = wrappers.index(self._first)
+        self._forget()
+        if self._connection.connection.in_transaction:
+            return
+        try:
+            self._connection._start_transaction_under_autocommit()
+        except BaseException:
+            # The database is locked: what a handler executes after that must not go without a transaction.
+            wrappers.insert(place, self._first)
+            self._waits = True
+            raise
 
     def _forget(self) -> None:
         self._waits = False
         with suppress(ValueError):
             self._connection.execute_wrappers.remove(self._first)
+
+    def _end(self) -> None:
+        """End what never began; the hooks that Django runs next have transactions of their own."""
+        own = self._connection.__dict__
+        own.pop("_commit", None)
+        own.pop("_rollback", None)
 
 
 def _nothing() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from mcp_gateway.events import transactions
@@ -133,5 +135,93 @@ def test_a_connection_closed_within_is_no_trouble_for_the_next() -> None:
     with in_transactions():
         connection.close()
     with in_transactions():
+        Group.objects.create(name="kept")
+    assert names() == {"kept"}
+
+
+INSERT = "INSERT INTO auth_group (name) VALUES ('gone')"
+
+
+def by_the_driver() -> None:
+    connection.connection.cursor().execute(INSERT)
+
+
+def by_a_cursors_cursor() -> None:
+    with connection.cursor() as cursor:
+        cursor.cursor.execute(INSERT)
+
+
+@pytest.mark.parametrize("write", [by_the_driver, by_a_cursors_cursor])
+@pytest.mark.parametrize("more", [False, True])
+def test_what_was_written_past_djangos_cursors_is_undone_and_kept_as_all_else(
+    write: Callable[[], None], more: bool
+) -> None:
+    def run() -> None:
+        write()
+        if more:
+            with transaction.atomic():
+                Group.objects.create(name="kept")
+
+    connection.ensure_connection()
+    with suppress(transactions.Rollback), in_transactions():
+        run()
+        raise transactions.Rollback
+    assert names() == set()
+    with in_transactions():
+        run()
+    assert names() == ({"gone", "kept"} if more else {"gone"})
+    assert connection.get_autocommit()
+
+
+def test_the_transactions_of_a_hook_are_its_own() -> None:
+    def hook() -> None:
+        with suppress(transactions.Rollback), transaction.atomic():
+            Group.objects.create(name="gone")
+            raise transactions.Rollback
+        with in_transactions():
+            pass
+        with suppress(transactions.Rollback), in_transactions():
+            Group.objects.create(name="gone")
+            raise transactions.Rollback
+        with transaction.atomic():
+            Group.objects.create(name="kept")
+
+    with in_transactions():
+        transaction.on_commit(hook)
+    assert names() == {"kept"}
+    assert connection.get_autocommit()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL locks rows")
+def test_a_handler_that_goes_on_after_the_lock_has_a_transaction_all_the_same() -> None:
+    def ignore(execute: Any, *args: Any) -> Any:
+        return execute(*args)
+
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 0")
+    with suppress(transactions.Rollback), in_transactions():
+        with connection.execute_wrapper(ignore), closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(OperationalError):
+                Group.objects.count()
+        Group.objects.create(name="gone")
+        raise transactions.Rollback
+    assert names() == set()
+    assert not connection.execute_wrappers
+    # The next one waits for its turn as ever.
+    connection.close()
+
+
+def test_a_wrapper_around_it_may_ask_the_database_itself() -> None:
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("INSERT"):
+            Group.objects.count()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain), suppress(transactions.Rollback), in_transactions():
+        Group.objects.create(name="gone")
+        raise transactions.Rollback
+    assert names() == set()
+    with connection.execute_wrapper(explain), in_transactions():
         Group.objects.create(name="kept")
     assert names() == {"kept"}
