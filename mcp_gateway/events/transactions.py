@@ -52,15 +52,14 @@ class _One:
     not committed. Of what goes to the driver's own connection, past Django's cursors, only a change of rows begins it.
     """
 
-    __slots__ = ("_atomic", "_connection", "_earlier", "_waits")
+    __slots__ = ("_atomic", "_connection", "_earlier", "_waits", "_wished")
 
     def __init__(self, alias: str) -> None:
         self._atomic = transaction.atomic(using=alias)
         self._connection: Any = transaction.get_connection(alias)
         connection = self._connection
-        # A connection remembers its last error, and forgets none.
-        self._earlier = connection.rollback_exc
         self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and connection.get_autocommit()
+        self._wished = False
 
     def __enter__(self) -> Self:
         # An instance's attribute stands before its class's method.
@@ -76,11 +75,17 @@ class _One:
             self._connection.execute_wrappers.append(self._first)
         else:
             self._atomic.__enter__()
+        self._earlier = own.get("set_rollback")
+        own["set_rollback"] = self._set_rollback
         return self
 
     def __exit__(self, *raised: Any) -> None:
         connection = self._connection
         own = connection.__dict__
+        if self._earlier is None:
+            del own["set_rollback"]
+        else:
+            own["set_rollback"] = self._earlier
         if self._waits:
             self._forget()
             if not connection.closed_in_transaction and not connection.connection.in_transaction:
@@ -93,12 +98,19 @@ class _One:
     def check(self) -> None:
         """Refuse to call a success what the database is going to undo.
 
-        A handler that goes on after a database error it caught leaves a transaction that Django rolls back at the end
-        without a word. (``transaction.set_rollback`` is a handler's own wish, and none of our business.) Raises
-        ``TransactionManagementError``.
+        A handler that goes on after a database error it caught, or closes the connection, leaves a transaction that is
+        rolled back at the end without a word. (``transaction.set_rollback`` is a handler's own wish, and none of our
+        business.) Raises ``TransactionManagementError``.
         """
         connection = self._connection
-        if connection.needs_rollback and connection.rollback_exc is not self._earlier:
+        if self._wished:
+            return
+        if connection.closed_in_transaction:
+            raise transaction.TransactionManagementError(
+                "the handler closed the database connection; nothing it wrote was kept "
+                '(a handler that must close it is "atomic": false)'
+            )
+        if connection.needs_rollback or _is_aborted(connection):
             raise transaction.TransactionManagementError(
                 "the handler went on after a database error; nothing it wrote was kept "
                 "(wrap what may fail in its own transaction.atomic())"
@@ -135,6 +147,20 @@ class _One:
         own = self._connection.__dict__
         own.pop("_commit", None)
         own.pop("_rollback", None)
+
+    def _set_rollback(self, rollback: bool) -> None:
+        connection = self._connection
+        type(connection).set_rollback(connection, rollback)
+        # In a block of its own it undoes that one.
+        self._wished = rollback and connection.atomic_blocks[-1] is self._atomic
+
+
+# What libpq says of a transaction in which a statement failed (PQTRANS_INERROR): its COMMIT is a ROLLBACK.
+_ABORTED = 3
+
+
+def _is_aborted(connection: Any) -> bool:
+    return connection.vendor == "postgresql" and bool(connection.connection.info.transaction_status == _ABORTED)
 
 
 def _nothing() -> None:

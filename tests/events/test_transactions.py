@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, close_old_connections, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from mcp_gateway.events import transactions
@@ -225,3 +225,63 @@ def test_a_wrapper_around_it_may_ask_the_database_itself() -> None:
     with connection.execute_wrapper(explain), in_transactions():
         Group.objects.create(name="kept")
     assert names() == {"kept"}
+
+
+def an_error_within_a_block_without_a_savepoint() -> None:
+    with suppress(ValueError), transaction.atomic(savepoint=False):
+        raise ValueError
+
+
+def an_error_of_the_database() -> None:
+    with suppress(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+
+
+def an_error_of_many_rows() -> None:
+    with suppress(IntegrityError):
+        Group.objects.bulk_create([Group(name="twice"), Group(name="twice")])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        an_error_within_a_block_without_a_savepoint,
+        an_error_of_the_database,
+        an_error_of_many_rows,
+        connection.close,
+        close_old_connections,
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_no_rollback_is_a_success(fault: Callable[[], object], inside: bool) -> None:
+    told = False
+    try:
+        with in_transactions() as outer:
+            if inside:
+                with in_transactions() as inner:
+                    Group.objects.create(name="kept")
+                    fault()
+                    inner.check()
+            else:
+                Group.objects.create(name="kept")
+                fault()
+            outer.check()
+    except transaction.TransactionManagementError:
+        told = True
+    assert told is ("kept" not in names())
+
+
+def test_an_earlier_wish_for_an_inner_part_hides_no_later_rollback() -> None:
+    with in_transactions() as outer:
+        with transaction.atomic():
+            transaction.set_rollback(True)
+        an_error_within_a_block_without_a_savepoint()
+        with pytest.raises(transaction.TransactionManagementError):
+            outer.check()
+    with in_transactions() as outer:
+        Group.objects.create(name="gone")
+        with in_transactions() as inner:
+            inner.check()
+        transaction.set_rollback(True)
+        outer.check()
+    assert names() == set()
