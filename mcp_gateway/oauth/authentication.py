@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -83,8 +82,9 @@ def check_request(authorization: str | None, slug: str) -> Checked:
         verdict, user = _judge(found, authorization, slug), found.user
         verdicts.keep(checksum, slug, verdict)
     else:
-        # As Django's own request.user: most handlers do not look at it.
-        user = SimpleLazyObject(partial(token_query.user_of, statement, row))
+        # As Django's own request.user: most handlers do not look at it. What a log says of it has nothing of the row,
+        # where a user's password is.
+        user = SimpleLazyObject(lambda: token_query.user_of(statement, row))
     principal, snapshot = verdict.principal, verdict.snapshot
     scopes = principal.scopes
     if snapshot.restricted:

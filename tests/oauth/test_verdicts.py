@@ -147,6 +147,13 @@ def test_each_request_has_a_user_of_its_own(make_token: Callable[..., str], user
     assert all(isinstance(one, get_user_model()) and one == user for one in found)
 
 
+def test_nothing_that_a_log_says_of_a_caller_is_a_secret(make_token: Callable[..., str], user: Any) -> None:
+    make_token("t0ken")
+    for _ in range(2):
+        principal = check_request(HEADER, "").principal
+        assert user.password not in f"{principal!r} {principal.user!r}"
+
+
 def test_a_token_expires_between_two_requests(make_token: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     make_token("t0ken", expires=timezone.now() + timedelta(hours=1))
     assert isinstance(asked(), Checked)
