@@ -41,8 +41,9 @@ class Verdict:
     principal: Principal
 
 
-# By checksum, slug, and what else the endpoint's URL hangs on.
+# By checksum, slug, and what else the endpoint's URL hangs on; all of one snapshot, or old ones would stay in memory.
 _kept: dict[tuple[str | None, ...], Verdict] = {}
+_snapshot: registry.Snapshot | None = None
 
 
 def known(checksum: str, slug: str, row: Row) -> Verdict | None:
@@ -55,16 +56,20 @@ def known(checksum: str, slug: str, row: Row) -> Verdict | None:
 
 def keep(checksum: str, slug: str, verdict: Verdict) -> None:
     """Remember a verdict, where the row alone decides it."""
+    global _snapshot
     if verdict.row is None or not _rows_decide():
         return
-    if len(_kept) >= _MOST:
+    if verdict.snapshot is not _snapshot or len(_kept) >= _MOST:
         _kept.clear()
+        _snapshot = verdict.snapshot
     _kept[(checksum, slug, *audience.surroundings())] = verdict
 
 
 def forget(**kwargs: Any) -> None:
     """Drop all verdicts (settings have changed)."""
+    global _snapshot
     _kept.clear()
+    _snapshot = None
     _rows_decide.cache_clear()
 
 

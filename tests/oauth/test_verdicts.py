@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import timedelta
@@ -14,7 +15,8 @@ from django.urls import set_script_prefix
 from django.utils import timezone
 from oauth2_provider.models import get_access_token_model, get_application_model
 
-from mcp_gateway.models import Client, Scope
+from mcp_gateway import registry
+from mcp_gateway.models import Client, Generation, Scope
 from mcp_gateway.oauth import token_query, verdicts
 from mcp_gateway.oauth.authentication import Checked, InvalidToken, check_request
 from tests.oauth.flow import MCP
@@ -152,6 +154,17 @@ def test_nothing_that_a_log_says_of_a_caller_is_a_secret(make_token: Callable[..
     for _ in range(2):
         principal = check_request(HEADER, "").principal
         assert user.password not in f"{principal!r} {principal.user!r}"
+
+
+def test_what_was_served_before_is_not_kept_in_memory(make_token: Callable[..., str]) -> None:
+    generations = []
+    for number in range(3):
+        Generation.bump()
+        make_token(f"t0ken-{number}")
+        generations.append(check_request(f"Bearer t0ken-{number}", "").generation)
+    gc.collect()
+    held = {found.generation for found in gc.get_objects() if type(found) is registry.Snapshot}
+    assert held.intersection(generations) == {generations[-1]}
 
 
 def test_a_token_expires_between_two_requests(make_token: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
