@@ -14,8 +14,9 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.signals import setting_changed
+from django.db import models
 from django.utils import timezone
-from oauth2_provider.models import AbstractAccessToken, get_access_token_model
+from oauth2_provider.models import AbstractAccessToken, get_access_token_model, get_application_model
 
 from mcp_gateway import registry
 from mcp_gateway.oauth import audience, token_query
@@ -81,7 +82,12 @@ def _rows_decide() -> bool:
         not token_query.overrides_is_usable()
         and get_access_token_model().is_expired is AbstractAccessToken.is_expired
         and ("is_active" in columns or getattr(user, "is_active", True) is True)
+        and all(map(_is_made_of_its_row, (user, get_access_token_model(), get_application_model())))
     )
+
+
+def _is_made_of_its_row(model: Any) -> bool:
+    return model.from_db.__func__ is models.Model.from_db.__func__ and model.__init__ is models.Model.__init__
 
 
 setting_changed.connect(forget, dispatch_uid="mcp_gateway.oauth.verdicts")

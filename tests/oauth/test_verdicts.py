@@ -167,6 +167,33 @@ def test_what_was_served_before_is_not_kept_in_memory(make_token: Callable[..., 
     assert held.intersection(generations) == {generations[-1]}
 
 
+@pytest.mark.parametrize("where", ["from_db", "__init__"])
+def test_a_users_own_code_is_asked_each_time(
+    make_token: Callable[..., str], monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    model = get_user_model()
+    banned: list[str] = []
+    made = getattr(model, where)
+
+    def from_db(cls: Any, *args: Any) -> Any:
+        user = made.__func__(cls, *args)
+        user.is_active = user.username not in banned
+        return user
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+        self.is_active = self.username not in banned
+
+    make_token("t0ken")
+    verdicts.forget()
+    monkeypatch.setattr(model, where, classmethod(from_db) if where == "from_db" else __init__)
+    assert isinstance(asked(), Checked)
+    banned.append("ada")
+    assert asked() == "The access token's user is disabled."
+    monkeypatch.undo()
+    verdicts.forget()
+
+
 def test_a_token_expires_between_two_requests(make_token: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     make_token("t0ken", expires=timezone.now() + timedelta(hours=1))
     assert isinstance(asked(), Checked)
