@@ -87,7 +87,8 @@ def _rows_decide() -> bool:
 
 
 def _is_made_of_its_row(model: Any) -> bool:
-    return model.from_db.__func__ is models.Model.from_db.__func__ and model.__init__ is models.Model.__init__
+    django: Any = models.Model
+    return model.from_db.__func__ is django.from_db.__func__ and model.__init__ is django.__init__
 
 
 setting_changed.connect(forget, dispatch_uid="mcp_gateway.oauth.verdicts")
