@@ -1,10 +1,10 @@
 """A queryset compiled once, and run without what Django does anew for each query.
 
 The text, its parameters and its converters are those of Django's own compiler. What is left out per request is the
-rewriting of placeholders on SQLite, the planning on PostgreSQL (the statement is prepared on the server), and the
-health check of its connections, which is a statement of its own: one that proves dead is replaced, and the
-statement, which only reads, is run again. Where Django would look on (query logging, execute wrappers, other
-databases) Django's own cursor runs it.
+rewriting of placeholders on SQLite and what its driver does for each column (`packing`), the planning on PostgreSQL
+(the statement is prepared on the server), and the health check of its connections, which is a statement of its own:
+one that proves dead is replaced, and the statement, which only reads, is run again. Where Django would look on (query
+logging, execute wrappers, other databases) Django's own cursor runs it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db import InterfaceError, NotSupportedError, OperationalError, connections, models
+from django.db import DatabaseError, InterfaceError, NotSupportedError, OperationalError, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from mcp_gateway.oauth.packing import Packing
+
+# What SQLite answers to a statement that it cannot run as it is written (sqlite3.SQLITE_ERROR, where there is sqlite3).
+_ERROR = 1
 
 _Run = Callable[[BaseDatabaseWrapper, str, tuple[Any, ...]], Any]
 
@@ -24,15 +29,17 @@ class Statement:
     def __init__(self, queryset: models.QuerySet[Any, Any], alias: str, marker: Any = None) -> None:
         self._alias = alias
         compiler = queryset.using(alias).query.get_compiler(using=alias)
-        self._sql, parameters = compiler.as_sql()
+        self._plain_sql, parameters = compiler.as_sql()
         self._parameters = tuple(parameters)
         self._marked = [position for position, entry in enumerate(parameters) if marker is not None and entry == marker]
+        expressions = [column[0] for column in compiler.select]
         self._converters: Any = [
             (position, converters, expression)
-            for position, (converters, expression) in compiler.get_converters(
-                [column[0] for column in compiler.select]
-            ).items()
+            for position, (converters, expression) in compiler.get_converters(expressions).items()
         ]
+        self._packing = Packing(expressions)
+        packs = connections[alias].vendor == "sqlite" and self._packing.pays
+        self._sql = self._packing.sql(self._plain_sql) if packs else self._plain_sql
         self._run = _runner(connections[alias])
         self._driver_sql = ""
 
@@ -49,13 +56,21 @@ class Statement:
         parameters = list(self._parameters)
         for position in self._marked:
             parameters[position] = value
-        row: tuple[Any, ...] | None = self._fetch(connections[self._alias], tuple(parameters))
+        connection = connections[self._alias]
+        try:
+            row: tuple[Any, ...] | None = self._fetch(connection, tuple(parameters))
+        except DatabaseError as error:
+            if self._sql == self._plain_sql or not _is_no_sql(error):
+                raise
+            # A field of the project's own holds what JSON cannot, or this SQLite has no JSON.
+            self._sql, self._driver_sql = self._plain_sql, ""
+            row = self._fetch(connection, tuple(parameters))
         return row
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:
         """A row's columns as Django would have them."""
         connection = connections[self._alias]
-        columns = list(row)
+        columns = self._packing.columns(row)
         for position, converters, expression in self._converters:
             for convert in converters:
                 columns[position] = convert(columns[position], expression, connection)
@@ -98,6 +113,11 @@ def _runner(connection: BaseDatabaseWrapper) -> _Run | None:
     if connection.vendor == "postgresql" and not pooled and hasattr(_driver(connection), "Cursor"):
         return _on_postgresql
     return None
+
+
+def _is_no_sql(error: DatabaseError) -> bool:
+    """Whether SQLite would not run a statement as it is written; it may run another."""
+    return getattr(error.__cause__, "sqlite_errorcode", None) == _ERROR
 
 
 def _driver(connection: BaseDatabaseWrapper) -> Any:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import DatabaseError, connection, models
+from django.db.models import Func, Value
 from django.test.utils import CaptureQueriesContext
 
 from mcp_gateway.models import Scope
@@ -46,6 +50,48 @@ def test_the_first_row_is_that_of_the_queryset_with_the_value_in_the_markers_pla
     expected = Scope.objects.filter(name=name).values_list("name", "description", "is_default", "pk").get()
 
     assert [statement.first(name), statement.first(name)] == [list(expected), list(expected)]
+
+
+KINDS: list[tuple[models.Field[Any, Any], Any]] = [
+    *(
+        (models.TextField(), text)
+        for text in ("", 'a"b\\c', "a\0b", "\u2028 \N{GRINNING FACE} é", "[1,null]", "x" * 100_000)
+    ),
+    *((models.BigIntegerField(), number) for number in (0, -(2**63), 2**63 - 1)),
+    *((models.BooleanField(), value) for value in (True, False)),
+    (models.TextField(null=True), None),
+    (models.DateTimeField(), datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)),
+    (models.DateTimeField(), datetime(2026, 2, 28, tzinfo=UTC)),
+    (models.DateField(), date(2026, 2, 28)),
+    (models.TimeField(), time(23, 59, 59, 7)),
+    (models.DurationField(), timedelta(days=-3, microseconds=1)),
+    (models.UUIDField(), UUID(int=7)),
+    (models.JSONField(), {"a": [1, None, "b"]}),
+    (models.FloatField(), 0.1 + 0.2),
+    (models.DecimalField(max_digits=20, decimal_places=10), Decimal("12.5000000001")),
+    (models.BinaryField(), b"\xff\0"),
+]
+
+
+@pytest.mark.usefixtures("way", "scopes")
+def test_columns_of_every_kind_are_those_of_the_queryset_and_in_its_order() -> None:
+    kinds = [kind for kind in KINDS if connection.vendor == "sqlite" or kind[1] != "a\0b"]
+    values = {f"v{number}": Value(value, output_field=field) for number, (field, value) in enumerate(kinds)}
+    rows = Scope.objects.annotate(**values).order_by().values_list(*values, "name")
+    expected = rows.get(name="orders:read")
+
+    assert Statement(rows.filter(name=MARKER), "default", MARKER).first("orders:read") == list(expected)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite keeps bytes where text was promised")
+@pytest.mark.usefixtures("way", "scopes")
+def test_a_field_that_holds_other_than_its_kind_is_read_all_the_same() -> None:
+    odd = Func(template="X'ff'", output_field=models.TextField())
+    rows = Scope.objects.annotate(odd=odd).filter(name=MARKER).order_by().values_list("odd", "name")
+    statement = Statement(rows, "default", MARKER)
+
+    assert statement.first("orders:read") == [b"\xff", "orders:read"]
+    assert statement.first("orders:write") == [b"\xff", "orders:write"]
 
 
 @pytest.mark.usefixtures("way")
