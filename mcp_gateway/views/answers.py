@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, ValuesView
 from typing import Any, Protocol
 
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import ResponseHeaders
 
 from mcp_gateway.streams import KEEP_ALIVE, Outlet, event
 
@@ -17,10 +18,24 @@ EVENT_STREAM = "text/event-stream"
 _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 
 
+class _Headers(ResponseHeaders):
+    """Django's, without the detours of `collections.abc.Mapping`: middlewares and the server ask for every one."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._store
+
+    def items(self) -> ValuesView[tuple[str, str]]:  # type: ignore[override]
+        return self._store.values()
+
+
 class McpResponse(HttpResponse):
     """A response that can do something after it was sent: the server calls ``close`` when the client has it."""
 
     after: Callable[[], None] | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.headers.__class__ = _Headers
 
     def close(self) -> None:
         after, self.after = self.after, None
