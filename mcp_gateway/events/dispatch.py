@@ -82,7 +82,8 @@ def _run_as_one(event: Event, running: Sequence[ListenerEntry], accept: Callable
 
     Where one of them wants no transaction there is none around them all, either.
     """
-    aliases = _transactions(event, *running)
+    atomic = all(listener.in_transaction(event.in_background) for listener in running)
+    aliases = gateway_settings.atomic_databases if atomic else ()
     try:
         with in_transactions(aliases):
             _run_all(event, running, accept)
@@ -100,7 +101,7 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
     event.keep_changes = False
     try:
         handler = load_handler(listener.module, listener.class_name, listener.method)
-        aliases = _transactions(event, listener)
+        aliases = gateway_settings.atomic_databases if listener.in_transaction(event.in_background) else ()
         with in_transactions(aliases) as transactions:
             _call(event, handler)
             if event.questions or event.left:
@@ -127,12 +128,6 @@ def _run(event: Event, listener: ListenerEntry, accept: Callable[[], bool] | Non
         except Exception:
             # The exception cannot even say what it is.
             fail(event, error, FAILED)
-
-
-def _transactions(event: Event, *listeners: ListenerEntry) -> tuple[str, ...]:
-    """The databases in whose transactions the listeners run."""
-    atomic = all(listener.in_transaction(event.in_background) for listener in listeners)
-    return gateway_settings.atomic_databases if atomic else ()
 
 
 def _call(event: Event, handler: Handler) -> None:

@@ -88,11 +88,11 @@ class Event:
         ``message`` is one sentence for the caller; lazy strings are fine. Raises ``ValueError`` for a number
         that is no `Status`.
         """
-        said = Status(status)
+        said = status if isinstance(status, Status) else Status(status)
         if said is not Status.UNDETERMINED and (self._said is Status.UNDETERMINED or said < self._said):
             self._said = said
         if self.status is Status.UNDETERMINED or (said is not Status.UNDETERMINED and said < self.status):
-            self.status, self.message = said, message
+            self._status, self.message = said, message
         elif said is self.status and not self.message:
             self.message = message
 

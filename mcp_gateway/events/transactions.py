@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from django.db import transaction
+from django.db import connections, transaction
 
 
 class Rollback(Exception):
@@ -56,9 +56,8 @@ class _One:
 
     def __init__(self, alias: str) -> None:
         self._atomic = transaction.atomic(using=alias)
-        self._connection: Any = transaction.get_connection(alias)
-        connection = self._connection
-        self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and connection.get_autocommit()
+        self._connection = connection = cast(Any, connections[alias])
+        self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and _autocommits(connection)
         self._wished = False
 
     def __enter__(self) -> Self:
@@ -153,6 +152,11 @@ class _One:
         type(connection).set_rollback(connection, rollback)
         # In a block of its own it undoes that one.
         self._wished = rollback and connection.atomic_blocks[-1] is self._atomic
+
+
+def _autocommits(connection: Any) -> bool:
+    # What Django asks an open connection, without what it asks before.
+    return bool(connection.get_autocommit() if connection.connection is None else connection.autocommit)
 
 
 # What libpq says of a transaction in which a statement failed (PQTRANS_INERROR): its COMMIT is a ROLLBACK.

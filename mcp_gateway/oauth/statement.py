@@ -95,12 +95,16 @@ class Statement:
             return self._direct(run, connection, parameters)
 
     def _direct(self, run: _Run, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
-        connection.ensure_connection()
-        connection.validate_thread_sharing()
-        with connection.wrap_database_errors:
-            if not self._driver_sql:
-                self._driver_sql = _driver_sql(connection, self._sql)
+        # It is this thread's own, and nearly always open.
+        if connection.connection is None:
+            connection.ensure_connection()
+        if not self._driver_sql:
+            self._driver_sql = _driver_sql(connection, self._sql)
+        try:
             return run(connection, self._driver_sql, parameters)
+        except Exception:
+            with connection.wrap_database_errors:
+                raise
 
 
 def _runner(connection: BaseDatabaseWrapper) -> _Run | None:

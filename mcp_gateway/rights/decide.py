@@ -65,30 +65,50 @@ def decide(
     A right that names no scope needs a token with the endpoint's ``baseline`` scopes besides: a token is never
     worth more than its owner consented to. No right at all: anyone may.
     """
-    parsed = [parse(right) for right in rights]
-    if not parsed:
+    rights, baseline = tuple(rights), tuple(baseline)
+    if not rights:
         return ALLOWED
-    needed = [clause for right in parsed if right.names_scopes for clause in right.clauses]
-    if any(not right.names_scopes for right in parsed):
-        needed.extend((scope,) for scope in baseline)
-    if any(problem(right, snapshot) for right in parsed):
+    asked = snapshot.derived(("asked", rights, baseline), lambda: _asked(rights, baseline, snapshot))
+    if asked.broken:
         return _denied(reasons.BROKEN)
-    offered = [scope for scope in baseline if scope in snapshot.scopes]
+    needed = asked.needed
     if not principal.authenticated:
         # Where no scope that exists would do, a client that logs in would only come back to be refused.
         alternative = _for_whom_nobody_knows(needed, snapshot)
         if alternative is None:
             return _denied(reasons.out_of_reach(needed, snapshot.scopes, snapshot, principal))
-        if any(_is_unknown(right, principal, snapshot) for right in parsed):
+        if any(_is_unknown(right, principal, snapshot) for right in asked.others):
             return _denied(reasons.BROKEN)
-        return Decision(Outcome.UNAUTHENTICATED, tuple(sorted({*offered, *alternative})))
-    for right in parsed:
-        if not right.names_scopes and answer(right, principal, snapshot) is not Answer.YES:
+        return Decision(Outcome.UNAUTHENTICATED, tuple(sorted({*_offered(baseline, snapshot), *alternative})))
+    for right in asked.others:
+        if answer(right, principal, snapshot) is not Answer.YES:
             return _denied(reasons.lacks(right, principal))
     held = snapshot.close(principal.scopes)
-    if all(any(word in held for word in clause) for clause in needed):
+    if all(not held.isdisjoint(clause) for clause in needed):
         return ALLOWED
-    return _what_would_help(principal, needed, held, offered, snapshot)
+    return _what_would_help(principal, needed, held, _offered(baseline, snapshot), snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What right strings come to in a snapshot: clauses of scopes, rights of other kinds, whether one is broken."""
+
+    needed: tuple[tuple[str, ...], ...]
+    others: tuple[Right, ...]
+    broken: bool
+
+
+def _asked(rights: Iterable[str], baseline: Iterable[str], snapshot: Snapshot) -> _Asked:
+    parsed = [parse(right) for right in rights]
+    others = tuple(right for right in parsed if not right.names_scopes)
+    needed = [clause for right in parsed if right.names_scopes for clause in right.clauses]
+    if others:
+        needed.extend((scope,) for scope in baseline)
+    return _Asked(tuple(needed), others, any(problem(right, snapshot) for right in parsed))
+
+
+def _offered(baseline: Iterable[str], snapshot: Snapshot) -> list[str]:
+    return [scope for scope in baseline if scope in snapshot.scopes]
 
 
 def holds_without_token(right: str, user: Any, snapshot: Snapshot) -> bool:
@@ -103,7 +123,11 @@ def holds_without_token(right: str, user: Any, snapshot: Snapshot) -> bool:
 
 
 def _what_would_help(
-    principal: Principal, needed: list[tuple[str, ...]], held: frozenset[str], offered: list[str], snapshot: Snapshot
+    principal: Principal,
+    needed: Sequence[tuple[str, ...]],
+    held: frozenset[str],
+    offered: list[str],
+    snapshot: Snapshot,
 ) -> Decision:
     """The refusal of a caller who lacks scopes. What its user may not grant is no help."""
     refused = not_grantable(principal.user, (word for clause in needed for word in clause), snapshot)
@@ -120,7 +144,7 @@ def _what_would_help(
     return Decision(outcome, tuple(sorted(beyond - held)))
 
 
-def _for_whom_nobody_knows(needed: list[tuple[str, ...]], snapshot: Snapshot) -> frozenset[str] | None:
+def _for_whom_nobody_knows(needed: Sequence[tuple[str, ...]], snapshot: Snapshot) -> frozenset[str] | None:
     """What a caller without a token should log in with: scopes that any client may ask for, where those do.
 
     Else what the call needs all the same: the client may be one that an administrator lets ask for more.
@@ -135,7 +159,7 @@ def _is_unknown(right: Right, principal: Principal, snapshot: Snapshot) -> bool:
 
 
 def _cheapest(
-    clauses: list[tuple[str, ...]], held: frozenset[str], snapshot: Snapshot, may_request: frozenset[str] | None
+    clauses: Sequence[tuple[str, ...]], held: frozenset[str], snapshot: Snapshot, may_request: frozenset[str] | None
 ) -> frozenset[str] | None:
     """The alternative with the fewest scopes still missing, first written wins; None where none can be had."""
 

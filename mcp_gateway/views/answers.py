@@ -33,10 +33,6 @@ class McpResponse(HttpResponse):
 
     after: Callable[[], None] | None = None
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.headers.__class__ = _Headers
-
     def close(self) -> None:
         after, self.after = self.after, None
         try:
@@ -116,7 +112,9 @@ async def _chunks_async(talker: Talker, seconds: float) -> AsyncIterator[bytes]:
 
 def json_response(body: bytes, *, status: int = 200, headers: dict[str, str] | None = None) -> McpResponse:
     """A JSON-RPC message."""
-    return McpResponse(body, status=status, content_type=JSON, headers=headers)
+    response = McpResponse(body, status=status, content_type=JSON, headers=headers)
+    response.headers.__class__ = _Headers
+    return response
 
 
 def stream_response(body: bytes, before: bytes = b"") -> McpResponse:
