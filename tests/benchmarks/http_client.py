@@ -2,8 +2,11 @@
 
 It is written for this use because the usual clients are the bottleneck here: httpx spends about a millisecond of
 CPU per request, more than the servers under test. This one sends the same prepared bytes again and again and looks
-only for the status and the length of an answer, about 15 µs per request; every measurement records the share of
-time the client itself was busy, so that a client at its limit shows.
+only for the status and the length of an answer. Every measurement records the share of time in which the client itself
+was busy with other than waiting, so that a client at its limit shows.
+
+On a core of its own it need not sleep while it waits (``awake``): what it takes a core to wake up, longer than some
+servers take to answer, is then in nobody's numbers.
 """
 
 from __future__ import annotations
@@ -11,10 +14,13 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 _HEAD_END = b"\r\n\r\n"
 _TIMEOUT = 60.0  # seconds
+_PIECE = 1 << 17  # bytes read at a time
 
 
 class BadAnswer(Exception):
@@ -46,7 +52,10 @@ class Answer:
 
 @dataclass(slots=True)
 class Load:
-    """What one run of load gave: the wall seconds it took, the client's busy share (0 to 1), seconds per answer."""
+    """What one run of load gave: the wall seconds it took, the client's busy share (0 to 1), seconds per answer.
+
+    The busy share of one that stays awake is what passes between an answer and the next request.
+    """
 
     seconds: float
     busy: float
@@ -81,37 +90,49 @@ def ask(request: Request) -> Answer:
     return Answer(int(head[9:12]), head, body)
 
 
-def run(request: Request, connections: int, seconds: float, *, at_least: int = 1) -> Load:
+def run(request: Request, connections: int, seconds: float, *, at_least: int = 1, awake: bool = False) -> Load:
     """Keep ``connections`` requests under way for ``seconds``, and until ``at_least`` answers are in.
 
-    Raises `BadAnswer` when an answer has another status or length than the first one.
+    ``awake`` has one connection wait for its answers without sleeping; only where no server runs on this core. Raises
+    `BadAnswer` when an answer has another status or length than the first one.
     """
     first = ask(request)
     length = len(first.body)
+    awake = awake and connections == 1
     sockets = [connect(request.port) for _ in range(connections)]
     try:
         started, busy = time.perf_counter(), time.thread_time()
-        drive = _alone if connections == 1 else _together
-        latencies = drive(sockets, request.data, first.status, length, started + seconds, at_least)
+        if connections == 1:
+            sockets[0].setblocking(not awake)
+            drive = partial(_alone, sockets[0], _receive_awake if awake else _receive)
+        else:
+            drive = partial(_together, sockets)
+        latencies = drive(request.data, first.status, length, started + seconds, at_least)
         took = time.perf_counter() - started
-        return Load(took, (time.thread_time() - busy) / took, latencies)
+        worked = took - sum(latencies) if awake else time.thread_time() - busy
+        return Load(took, worked / took, latencies)
     finally:
         for connection in sockets:
             connection.close()
 
 
 def _alone(
-    sockets: list[socket.socket], data: bytes, status: int, length: int, until: float, at_least: int
+    connection: socket.socket,
+    receive: Callable[[socket.socket], bytes],
+    data: bytes,
+    status: int,
+    length: int,
+    until: float,
+    at_least: int,
 ) -> list[float]:
-    connection = sockets[0]
     latencies: list[float] = []
     now = time.perf_counter
     began = now()
     while began < until or len(latencies) < at_least:
         connection.sendall(data)
-        received = connection.recv(1 << 20)
+        received = receive(connection)
         while (end := _answer_end(received)) is None:
-            received += _receive(connection)
+            received += receive(connection)
         ended = now()
         latencies.append(ended - began)
         _check(received, end, status, length)
@@ -157,7 +178,21 @@ def _together(
 
 
 def _receive(connection: socket.socket) -> bytes:
-    data = connection.recv(1 << 20)
+    return _something(connection.recv(_PIECE))
+
+
+def _receive_awake(connection: socket.socket) -> bytes:
+    """The same from a connection that does not block, asked again and again until something comes."""
+    give_up = time.monotonic() + _TIMEOUT
+    while time.monotonic() < give_up:
+        try:
+            return _something(connection.recv(_PIECE))
+        except BlockingIOError:
+            continue
+    raise BadAnswer(f"No answer within {_TIMEOUT:.0f} s.")
+
+
+def _something(data: bytes) -> bytes:
     if not data:
         raise BadAnswer("The server closed the connection in the middle of an answer.")
     return data

@@ -8,7 +8,8 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.benchmarks.http_client import connect
@@ -25,9 +26,23 @@ def free_port() -> int:
 
 
 def cores() -> tuple[set[int], set[int]]:
-    """The core for servers and the core for the client; the same one where there is no second."""
+    """The core for servers and the core for the client; the same one where there is no second.
+
+    Asked before the client is kept to its own.
+    """
     usable = sorted(os.sched_getaffinity(0))
     return {usable[0]}, {usable[-1]}
+
+
+@contextmanager
+def kept_to(wanted: set[int]) -> Iterator[None]:
+    """Keep this thread to some cores for a while."""
+    usable = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, wanted)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
 
 
 class ServerProcess:
@@ -40,12 +55,10 @@ class ServerProcess:
     def __init__(
         self, name: str, argv: Sequence[str | Path], port: int, *, environment: dict[str, str], on: set[int] | None
     ) -> None:
-        self.name, self.port = name, port
+        self.name, self.port, self.on = name, port, on
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the server
-        usable = os.sched_getaffinity(0)
         # A child inherits the cores of its parent; setting them here needs no code between fork and exec.
-        os.sched_setaffinity(0, on or usable)
-        try:
+        with kept_to(on or os.sched_getaffinity(0)):
             self._process = subprocess.Popen(
                 [str(part) for part in argv],
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
@@ -54,8 +67,6 @@ class ServerProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        finally:
-            os.sched_setaffinity(0, usable)
         self._await()
 
     def _await(self) -> None:

@@ -49,7 +49,7 @@ def measure(options: Options, results: Results, wanted: set[str]) -> None:
     with serving(site.serve("the gateway with a slow tool", on=cores()[0])) as server:
         call = requests(site.port, "/mcp", MODERN, site.protected, token=site.token)[0]
         http_client.run(call, 4, 0, at_least=WARM_UP)
-        target = Target(server, call)
+        target = Target(server, call, crowded=True)
 
         def beside() -> Numbers:
             with _clients(site):

@@ -65,21 +65,25 @@ def test_an_answer_is_read_whole(answer: bytes, body: bytes) -> None:
     assert (got.status, got.body) == (200, body)
 
 
-@pytest.mark.parametrize("connections", [1, 4])
-def test_load_counts_every_answer(connections: int) -> None:
+WAYS = [(1, False), (1, True), (4, False)]
+
+
+@pytest.mark.parametrize(("connections", "awake"), WAYS)
+def test_load_counts_every_answer(connections: int, awake: bool) -> None:
     with _server([_plain(b"abc")]) as port:
-        load = run(_request(port), connections, 0, at_least=40)
+        load = run(_request(port), connections, 0, at_least=40, awake=awake)
 
     assert len(load.latencies) >= 40
     assert 0 < load.p50 <= max(load.latencies)
     assert load.per_second > 0
+    assert 0 <= load.busy <= 1
 
 
-@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize(("connections", "awake"), WAYS)
 @pytest.mark.parametrize("wrong", [_plain(b"abc", b"500 Oops"), _plain(b"abcd")])
-def test_an_answer_unlike_the_first_ends_the_measurement(connections: int, wrong: bytes) -> None:
+def test_an_answer_unlike_the_first_ends_the_measurement(connections: int, awake: bool, wrong: bytes) -> None:
     with _server([_plain(b"abc"), _plain(b"abc"), wrong]) as port, pytest.raises(BadAnswer):
-        run(_request(port), connections, 0, at_least=10)
+        run(_request(port), connections, 0, at_least=10, awake=awake)
 
 
 def test_a_connection_closed_in_the_middle_is_no_answer() -> None:

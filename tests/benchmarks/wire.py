@@ -15,7 +15,7 @@ from tests.benchmarks import http_client
 from tests.benchmarks.environments import SERVERS, installed, python_of
 from tests.benchmarks.gateway import ROOT, Site
 from tests.benchmarks.postgres import scratch_database
-from tests.benchmarks.processes import ServerProcess, cores, free_port
+from tests.benchmarks.processes import ServerProcess, cores, free_port, kept_to
 from tests.benchmarks.rounds import Numbers, Options, Results, interleave
 from tests.benchmarks.workload import (
     LEGACY,
@@ -36,15 +36,23 @@ THREADS = 16
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One kind of request to one server."""
+    """One kind of request to one server.
+
+    ``crowded``: others need the client's core too (a database, more clients), so the client may not stay awake on it.
+    """
 
     server: ServerProcess
     request: http_client.Request
+    crowded: bool = False
 
     def load(self, connections: int, seconds: float) -> Numbers:
         """Requests per second, p50 in seconds, the server's CPU seconds per request and the client's busy share."""
+        on = self.server.on
+        core = cores()[1] if on else os.sched_getaffinity(0)
         before = self.server.cpu_seconds()
-        load = http_client.run(self.request, connections, seconds, at_least=4 * connections)
+        with kept_to(core):
+            awake = not self.crowded and on is not None and on.isdisjoint(core)
+            load = http_client.run(self.request, connections, seconds, at_least=4 * connections, awake=awake)
         cpu = (self.server.cpu_seconds() - before) / len(load.latencies)
         return {"per_second": load.per_second, "p50": load.p50, "cpu": cpu, "busy": load.busy}
 
@@ -144,7 +152,7 @@ def _postgresql(options: Options, results: Results) -> Iterator[dict[str, Target
         with serving(site.serve("the gateway on PostgreSQL", on=cores()[0])) as server:
             yield {
                 f"gateway postgresql {era} call": Target(
-                    server, requests(site.port, "/mcp", era, site.protected, token=site.token)[0]
+                    server, requests(site.port, "/mcp", era, site.protected, token=site.token)[0], crowded=True
                 )
                 for era in (MODERN, LEGACY)
             }
@@ -215,6 +223,7 @@ def _bare(options: Options, results: Results) -> Iterator[dict[str, Target]]:
         tool = tool_names(TOOLS)[TOOLS // 2]
         yield {
             "bare Django view": Target(django, requests(django.port, "/mcp", MODERN, tool)[0]),
+            "bare Django view, crowded": Target(django, requests(django.port, "/mcp", MODERN, tool)[0], crowded=True),
             "bare WSGI": Target(wsgi, requests(wsgi.port, "/mcp", MODERN, tool)[0]),
         }
 
@@ -258,5 +267,5 @@ STARTERS: list[tuple[set[str], Starter]] = [
     (_eras("tuned official"), _peer("official", tuned=True)),
     ({"django-mcp-server call", "django-mcp-server list"}, _django_mcp_server),
     ({"django-mcpz token call", "django-mcpz open call", "django-mcpz open list"}, _django_mcpz),
-    ({"bare Django view", "bare WSGI"}, _bare),
+    ({"bare Django view", "bare Django view, crowded", "bare WSGI"}, _bare),
 ]
