@@ -14,19 +14,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from mcp_gateway.conf import gateway_settings
-
 _running: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
 @contextmanager
-def running(tool: str) -> Iterator[bool]:
+def running(tool: str, limit: int) -> Iterator[bool]:
     """Count a call of a tool as running; what it gives says whether the tool's bound allows it."""
-    limit = bound(tool, gateway_settings.max_concurrent_calls)
-    if limit is None:
-        yield True
-        return
     with _lock:
         allowed = _running[tool] < limit
         if allowed:

@@ -84,10 +84,11 @@ def call_tool(call: Call) -> Work:
     conversation = asking.conversation(call, subject)
 
     def work(channel: Channel) -> bytes:
+        limit = concurrency.bound(tool.name, gateway_settings.max_concurrent_calls)
         # A call that goes on was counted when it began.
-        if call.goes_on or not gateway_settings.max_concurrent_calls:
+        if limit is None or call.goes_on:
             return _run(call, tool, subject, conversation, channel)
-        with concurrency.running(tool.name) as allowed:
+        with concurrency.running(tool.name, limit) as allowed:
             if not allowed:
                 return _failure(call, concurrency.busy(tool.name))
             return _run(call, tool, subject, conversation, channel)
