@@ -9,6 +9,7 @@ from typing import Any
 
 from mcp_gateway.manifest.discovery import ModuleSource
 from mcp_gateway.manifest.entries import Entry, read_entry
+from mcp_gateway.manifest.misspellings import unknown_key
 from mcp_gateway.manifest.remarks import Remark
 from mcp_gateway.resources.uris import declaration_problem
 from mcp_gateway.schemas.dialects import pointer
@@ -140,7 +141,7 @@ def _take_keys(manifest: Manifest, value: dict[str, Any], faults: list[Fault], m
             )
             value.pop(key)
     manifest.warnings.extend(
-        remark(key, f"The key {shown(key)} is unknown and does nothing.") for key in value if key not in KEYS
+        remark(key, unknown_key(key, KEYS)) for key in value if key not in KEYS
     )
     for key in ("name", "version", "description"):
         written = value.get(key, "").replace("\0", "")

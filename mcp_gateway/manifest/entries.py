@@ -10,6 +10,7 @@ from typing import Any
 from mcp_gateway.events import capabilities
 from mcp_gateway.events.status import Origin
 from mcp_gateway.manifest.icons import icons_problem
+from mcp_gateway.manifest.misspellings import meant, meant_guard, unknown_key
 from mcp_gateway.manifest.unseen import unseen
 from mcp_gateway.schemas.dialects import pointer as to_pointer
 from mcp_gateway.schemas.faults import shown, type_name
@@ -81,8 +82,8 @@ def read_entry(raw: Any, position: int) -> Entry:
         entry.refuse("", f"An entry of “listen” is an object, not {shown(raw)}.")
         return entry
     for key in raw:
-        if key not in KNOWN_KEYS:
-            entry.warn(key, f"The key {shown(key)} is unknown and does nothing.")
+        if key not in KNOWN_KEYS and not meant_guard(key, KNOWN_KEYS):
+            entry.warn(key, unknown_key(key, KNOWN_KEYS))
     _event(entry, raw)
     entry.class_name = _text(entry, raw, "class", MAX_CLASS)
     if not entry.class_name and not any(where == "/class" for where, _message in entry.faults):
@@ -173,12 +174,17 @@ def _priority(entry: Entry, raw: Mapping[str, Any]) -> None:
 
 
 def _right(entry: Entry, raw: Mapping[str, Any]) -> None:
+    """``right``. Where something was to be protected, what cannot be read is a right that nobody holds."""
+    for key in raw:
+        guard = meant_guard(key, KNOWN_KEYS)
+        if guard:
+            entry.refuse(key, f"The key {shown(key)} is unknown and guards nothing. Write “{guard}”.")
+            entry.right = f"(unreadable) {shown(raw[key])}"
     value = raw.get("right")
-    if value is None or value is False:
+    if entry.right or value is None or value is False:
         return
     if not isinstance(value, str):
         entry.refuse("right", f'“right” must be text (or "", false or null for none), not {shown(value)}.')
-        # Nobody holds it: something was to be protected, and what cannot be read must not open it.
         entry.right = f"(unreadable) {shown(value)}"
         return
     entry.right = _text(entry, raw, "right", None).strip()
@@ -239,6 +245,11 @@ def _switch(entry: Entry, raw: Mapping[str, Any], key: str) -> bool | None:
 
 def _extras(entry: Entry, raw: Mapping[str, Any]) -> None:
     """What the listing passes through: a wrong type there makes clients refuse the whole list."""
+    for hint in raw["annotations"] if isinstance(raw.get("annotations"), Mapping) else ():
+        close = "" if hint in ("title", *HINTS) else meant(hint, HINTS)
+        if close:
+            message = f"The key {shown(hint)} is unknown. Is {shown(close)} meant?"
+            entry.warnings.append((to_pointer("annotations", hint), message))
     for key in _PROBLEMS:
         value = raw.get(key)
         if value is None or value == [] or value == {}:

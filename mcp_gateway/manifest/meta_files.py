@@ -16,6 +16,7 @@ from urllib.parse import quote
 from mcp_gateway.manifest.document import MAX_MANIFEST_DEPTH, without_comments
 from mcp_gateway.manifest.entries import VISIBILITIES
 from mcp_gateway.manifest.icons import IconRefused, icons_problem, with_files
+from mcp_gateway.manifest.misspellings import meant_guard
 from mcp_gateway.manifest.uris import SCHEME, Files
 from mcp_gateway.registry import is_matched
 from mcp_gateway.resources.annotations import annotation_faults
@@ -220,8 +221,10 @@ def _right(state: PublishedState, raw: Mapping[str, Any]) -> None:
                 state.refuse(to_pointer("zolinga", key), f"{shown(key)} is unknown here; “right” is known.")
     elif block not in (None, []):
         state.refuse("/zolinga", f"“zolinga” must be an object, not {type_name(block)}.")
-    if "rights" in raw:
-        state.refuse("/rights", "“rights” guards nothing. Write “right”.")
+    for key in raw:
+        guard = meant_guard(key, COMMON_KEYS | _CHECKED.keys())
+        if guard:
+            state.refuse(to_pointer(key), f"The key {shown(key)} is unknown and guards nothing. Write “{guard}”.")
     for where, value in found:
         if value is None or value is False or value == "":
             continue

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from mcp_gateway.manifest.discovery import MANIFEST_NAME
 from mcp_gateway.manifest.meta_files import ModuleContext, PublishedState
+from mcp_gateway.manifest.misspellings import meant, meant_guard
 from mcp_gateway.rights.grammar import is_covered
 from mcp_gateway.schemas.dialects import pointer
 from mcp_gateway.schemas.faults import shown
@@ -36,8 +36,7 @@ def remark_keys(state: PublishedState, raw: Mapping[str, Any], known: Collection
 
 
 def _keys(state: PublishedState, where: str, keys: Iterable[str], known: Collection[str]) -> None:
-    lower = {key.lower(): key for key in known}
     for key in keys:
-        close = () if key in known else get_close_matches(key.lower(), lower, n=1, cutoff=0.8)
+        close = "" if key in known or meant_guard(key, known) else meant(key, known)
         if close:
-            state.warn(where + pointer(key), f"The key {shown(key)} is unknown. Is {shown(lower[close[0]])} meant?")
+            state.warn(where + pointer(key), f"The key {shown(key)} is unknown. Is {shown(close)} meant?")

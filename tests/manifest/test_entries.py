@@ -206,3 +206,39 @@ def test_what_scripts_and_emoji_need_is_no_hidden_text(write_module: Write, impo
     text = "Line one\n\tmit Ümläut, نمی‌خواهم, 👩‍💻, \u05d0\u200e."
     write_module({"listen": [tool("add", description=text)]}, FILES)
     assert not [entry for entry in import_manifests()["warnings"] if "U+" in entry["message"]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "guard"),
+    [
+        ("rigth", "staff", "right"),
+        ("Right", "staff", "right"),
+        ("rights", ["staff"], "right"),
+        ("scope", "mcp:tools", "right"),
+        ("permissions", "shop.view_order", "right"),
+        ("visiblity", "off", "visibility"),
+    ],
+)
+def test_a_tool_whose_guard_is_misspelt_is_refused_and_not_open_to_everyone(
+    key: str, value: Any, guard: str, write_module: Write, import_manifests: Import
+) -> None:
+    write_module({"listen": [tool("a", **{key: value}), tool("b")]}, FILES)
+    (refused,) = of(import_manifests()["refused"])
+    assert (refused["name"], refused["pointer"]) == ("a", f"/listen/0/{key}")
+    assert refused["message"] == f'The key "{key}" is unknown and guards nothing. Write “{guard}”.'
+    assert {"a", "b"} & set(registry.snapshot().tools) == {"b"}
+
+
+def test_an_unknown_key_is_told_with_the_one_that_it_looks_like(write_module: Write, import_manifests: Import) -> None:
+    entry = tool("a", descripton="x", vendor=1, annotations={"readonlyHint": True, "title": "A"})
+    write_module({"listen": [entry], "emits": [], "x": 1}, FILES)
+    told = {one["pointer"]: one["message"].partition(" is unknown")[2] for one in of(
+        import_manifests()["warnings"]
+    )}  # fmt: skip
+    assert told == {
+        "/listen/0/descripton": ' and does nothing. Is "description" meant?',
+        "/listen/0/vendor": " and does nothing.",
+        "/listen/0/annotations/readonlyHint": '. Is "readOnlyHint" meant?',
+        "/emits": ' and does nothing. Is "emit" meant?',
+        "/x": " and does nothing.",
+    }
