@@ -140,9 +140,7 @@ def _take_keys(manifest: Manifest, value: dict[str, Any], faults: list[Fault], m
                 remark(key, f"“{key}” must be {_KINDS[kind]}, not {type_name(found)}; it counts as missing.")
             )
             value.pop(key)
-    manifest.warnings.extend(
-        remark(key, unknown_key(key, KEYS)) for key in value if key not in KEYS
-    )
+    manifest.warnings.extend(remark(key, unknown_key(key, KEYS)) for key in value if key not in KEYS)
     for key in ("name", "version", "description"):
         written = value.get(key, "").replace("\0", "")
         limit = LENGTHS.get(key)
