@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -67,21 +64,6 @@ def test_a_run_is_recorded_with_who_where_and_what(
     assert run.host
     assert run.refused == len(report["refused"]) == 1
     assert json.loads(run.plan) == report
-
-
-def test_a_database_without_tables_is_told_with_the_cure(tmp_path: Path) -> None:
-    site = {**os.environ, "ZOLINGA_DATA_DIR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path}/new.sqlite3"}
-    run = subprocess.run(
-        [sys.executable, "manage.py", "import_manifests"],
-        cwd=ROOT,
-        env=site,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 1
-    assert "run “migrate” first" in run.stderr
-    assert "Traceback" not in run.stderr
 
 
 def test_what_an_administrator_decided_is_never_overwritten(write_module: Write, import_manifests: Import) -> None:

@@ -17,6 +17,7 @@ from mcp_gateway.conf import gateway_settings
 from mcp_gateway.events import Origin, RequestResponseEvent
 from mcp_gateway.events.outside import name_problem, receive
 from mcp_gateway.management.arguments import read_json
+from mcp_gateway.management.database import usable_database
 from mcp_gateway.protocol import content
 from mcp_gateway.protocol.versions import MODERN
 from mcp_gateway.rights.decide import holds_without_token
@@ -54,6 +55,7 @@ class Command(BaseCommand):
             help="The request's members: --key=text, --key:=JSON, --key.",
         )
 
+    @usable_database()
     def handle(self, *args: Any, **options: Any) -> None:
         """Dispatch it; see ``help``."""
         problem = name_problem(options["event"]) or _surrogates(options["event"])

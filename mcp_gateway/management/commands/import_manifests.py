@@ -9,9 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import close_old_connections
-from django.db.utils import DatabaseError, OperationalError, ProgrammingError
+from django.db.utils import DatabaseError
 from django.utils import timezone
 
+from mcp_gateway.management.database import usable_database
 from mcp_gateway.manifest.apply import run_import
 from mcp_gateway.manifest.plan import Plan
 from mcp_gateway.manifest.report import render
@@ -64,6 +65,7 @@ class Command(BaseCommand):
         if plan.refused or (options["check"] and plan.writes):
             sys.exit(1)
 
+    @usable_database()
     def _run(self, options: dict[str, Any]) -> Plan:
         try:
             return run_import(
@@ -74,8 +76,6 @@ class Command(BaseCommand):
             )
         except LookupError as error:
             raise CommandError(str(error.args[0])) from None
-        except (OperationalError, ProgrammingError) as error:
-            raise CommandError(f"The database cannot be used: {error}. If it is new, run “migrate” first.") from error
 
     def _print(self, plan: Plan, options: dict[str, Any]) -> None:
         if options["json"]:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from mcp_gateway import registry
 from mcp_gateway.events.channel import NOWHERE
 from mcp_gateway.management.arguments import read_json
+from mcp_gateway.management.database import usable_database
 from mcp_gateway.protocol.errors import ProtocolError, Refused
 from mcp_gateway.protocol.methods import Call
 from mcp_gateway.protocol.methods.tool_calls import call_tool
@@ -43,6 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--scope", help="The scopes the call has, separated by spaces (with --user).")
         parser.add_argument("--endpoint", default="", metavar="SLUG", help="The endpoint; the default one without.")
 
+    @usable_database()
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the call; see ``help``."""
         snapshot = registry.snapshot()

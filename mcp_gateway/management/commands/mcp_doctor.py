@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
 from django.urls import NoReverseMatch
 
 from mcp_gateway.doctor.report import Finding, Level, render
 from mcp_gateway.doctor.walk import Options, examine
 from mcp_gateway.management.arguments import active_user, read_json
+from mcp_gateway.management.database import usable_database
 from mcp_gateway.oauth import audience
 
 
@@ -40,6 +40,7 @@ class Command(BaseCommand):
         parser.add_argument("--document", default="", metavar="URL", help="Come as the client of this document, too.")
         parser.add_argument("--json", action="store_true", help="Print the report as one JSON object.")
 
+    @usable_database()
     def handle(self, *args: Any, **options: Any) -> None:
         """Walk, print, and exit with 1 on a fault."""
         arguments = read_json(options["arguments"], "The option --arguments")
@@ -55,14 +56,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if urlsplit(url).scheme not in ("http", "https"):
             raise CommandError(f"{url!r} is no address of an endpoint; write it in full, like https://…/mcp.")
-        try:
-            user = active_user(options["user"]) if options["user"] else None
-            report = examine(
-                Options(url, user, options["tool"], arguments, not options["no_register"], options["document"]),
-                (lambda finding: None) if options["json"] else self._tell,
-            )
-        except DatabaseError as error:
-            raise CommandError(f"The database cannot be used: {error}. If it is new, run “migrate” first.") from error
+        user = active_user(options["user"]) if options["user"] else None
+        report = examine(
+            Options(url, user, options["tool"], arguments, not options["no_register"], options["document"]),
+            (lambda finding: None) if options["json"] else self._tell,
+        )
         if options["json"]:
             self.stdout.write(json.dumps(report.as_dict(), ensure_ascii=False, indent=2))
         else:

@@ -13,6 +13,7 @@ from oauthlib.common import generate_token
 from mcp_gateway import registry
 from mcp_gateway.conf import gateway_settings
 from mcp_gateway.management.arguments import active_user
+from mcp_gateway.management.database import usable_database
 from mcp_gateway.oauth import audience, audit
 from mcp_gateway.oauth.issuing import COMMAND_LINE, Disabled, builtin_application, issue
 from mcp_gateway.rights import not_grantable
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             help="How long it lives. Default: %(default)s, an hour.",
         )
 
+    @usable_database()
     def handle(self, *args: Any, **options: Any) -> None:
         """Store the token as the toolkit does, hashed where tokens are."""
         snapshot = registry.snapshot()
