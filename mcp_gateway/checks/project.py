@@ -62,7 +62,7 @@ def check_installed_apps(app_configs: Sequence[AppConfig] | None, **kwargs: Any)
 def check_tasks(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Whether the backend that runs tools in the background can be used at all."""
     try:
-        framework.background()
+        backend = framework.background()
     except ImproperlyConfigured as error:
         return [
             Error(
@@ -71,7 +71,16 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
                 id="mcp_gateway.E010",
             )
         ]
-    return []
+    # Django asks backends itself only where something imported its framework before the checks began.
+    return [
+        Error(
+            f"Tools that go on in the background fail: {problem.msg}.",
+            hint=problem.hint or f"See TASKS[{gateway_settings.task_backend!r}].",
+            id="mcp_gateway.E013",
+        )
+        for problem in (backend.check() if backend is not None else ())
+        if problem.is_serious()
+    ]
 
 
 @register(Tags.urls)
