@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -208,7 +209,7 @@ def test_import_instantiates_nothing(write_module: Write) -> None:
         {}, {"handler.py": code("Handler") + "    def __init__(self):\n        raise RuntimeError('too early')\n"}
     )
     check("demo", "\\Demo\\Handler")
-    with pytest.raises(HandlerNotFound, match="cannot be instantiated: RuntimeError: too early"):
+    with pytest.raises(HandlerNotFound, match=r"cannot be instantiated: RuntimeError in .*: too early"):
         run("demo", "\\Demo\\Handler")
 
 
@@ -248,7 +249,7 @@ def test_a_module_that_fails_to_import_is_told_in_one_line_without_its_path(
         (
             "class Meta(type):\n    def __getattr__(cls, name):\n        raise RuntimeError('no')\n"
             "class Handler(metaclass=Meta):\n    pass",
-            "RuntimeError: no",
+            "RuntimeError in .*: no",
         ),
         (
             "class Lazy:\n    def __get__(self, instance, owner):\n        raise KeyError('early')\n"
@@ -269,7 +270,7 @@ def test_code_that_raises_while_it_is_looked_at_is_told_like_code_that_is_missin
 
 def test_a_class_that_leaves_the_interpreter_is_told_like_one_that_fails(write_module: Write) -> None:
     write_module({}, {"handler.py": code("Handler") + "    def __init__(self):\n        raise SystemExit(3)\n"})
-    with pytest.raises(HandlerNotFound, match="cannot be instantiated: SystemExit: 3"):
+    with pytest.raises(HandlerNotFound, match=r"cannot be instantiated: SystemExit in .*: 3"):
         run("demo", "\\Demo\\Handler")
 
 
@@ -284,7 +285,7 @@ def test_a_package_that_fails_breaks_its_module_only(write_module: Write) -> Non
     write_module({}, {"__init__.py": "raise RuntimeError('no')", "handler.py": code("Handler")})
     write_module({}, {"handler.py": code("Handler")}, module="other")
     for _again in range(2):
-        with pytest.raises(HandlerNotFound, match="RuntimeError: no"):
+        with pytest.raises(HandlerNotFound, match=r"RuntimeError in .*: no"):
             check("demo", "\\Demo\\Handler")
     assert run("other", "\\Other\\Handler").endswith("Handler")
     assert "mcp_gateway_modules.demo" not in sys.modules
@@ -372,3 +373,25 @@ def test_a_file_that_was_written_while_it_was_read_is_read_again(write_module: W
         check("demo", "\\Demo\\Handler")
     room.refresh()
     check("demo", "\\Demo\\Handler")
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"handler.py": "\n\ndef ("}, "SyntaxError in demo/handler.py, line 3: invalid syntax"),
+        (
+            {"handler.py": "from . import part", "part.py": "x = 1\ndef ("},
+            "SyntaxError in demo/part.py, line 2: invalid syntax",
+        ),
+        (
+            {"handler.py": "from . import part", "part.py": "\nimport json\njson.loads('')"},
+            "JSONDecodeError in demo/part.py, line 3: Expecting value",
+        ),
+    ],
+)
+def test_a_module_that_fails_to_import_is_told_with_the_line_of_its_own_that_failed(
+    write_module: Write, files: dict[str, str], said: str
+) -> None:
+    write_module({}, files)
+    with pytest.raises(HandlerNotFound, match=re.escape(f"raised {said}")):
+        check("demo", "\\Demo\\Handler")

@@ -25,7 +25,7 @@ from django.apps import apps
 from mcp_gateway.conf import gateway_settings
 from mcp_gateway.events.handlers.loaded import loaded_after, prepare_folder, remember
 from mcp_gateway.events.handlers.names import camel_case, snake_case
-from mcp_gateway.events.handlers.refusals import ClassNotFound, HandlerNotFound, named, one_line
+from mcp_gateway.events.handlers.refusals import ClassNotFound, HandlerNotFound, named
 from mcp_gateway.manifest.discovery import ModuleSource
 
 
@@ -136,5 +136,4 @@ def _import(source: ModuleSource, dotted: str, class_name: str) -> Any:
 
 
 def _failed(source: ModuleSource, class_name: str, dotted: str, error: BaseException) -> HandlerNotFound:
-    reason = one_line(source, named(error))
-    return HandlerNotFound(f"The class {class_name} failed to import: {dotted} raised {reason}", [dotted])
+    return HandlerNotFound(f"The class {class_name} failed to import: {dotted} raised {named(source, error)}", [dotted])

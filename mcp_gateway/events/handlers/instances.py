@@ -7,7 +7,7 @@ from typing import Any
 from mcp_gateway.events.handlers.finding import find_class
 from mcp_gateway.events.handlers.loaded import Handler, bound, instances, loading
 from mcp_gateway.events.handlers.names import method_name
-from mcp_gateway.events.handlers.refusals import HandlerNotFound, named, one_line, told
+from mcp_gateway.events.handlers.refusals import HandlerNotFound, named, told
 from mcp_gateway.manifest import discovery
 from mcp_gateway.manifest.discovery import ModuleSource
 from mcp_gateway.registry import ModuleEntry
@@ -50,7 +50,7 @@ def load_instance(module: ModuleEntry, class_name: str) -> Any:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                reason = one_line(source, named(error))
+                reason = named(source, error)
                 raise HandlerNotFound(f"The class {class_name} cannot be instantiated: {reason}") from error
         return instances[cls]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
 
 from mcp_gateway.manifest.discovery import ModuleSource
 
@@ -45,21 +47,30 @@ def told(source: ModuleSource, class_name: str) -> Iterator[None]:
     except (HandlerNotFound, KeyboardInterrupt):
         raise
     except BaseException as error:
-        reason = one_line(source, named(error))
+        reason = named(source, error)
         raise HandlerNotFound(f"The class {class_name} cannot be looked at: its module raised {reason}") from error
 
 
-def named(error: BaseException) -> str:
-    """What an exception is and says."""
-    if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error.msg}, line {error.lineno}"
+def named(source: ModuleSource, error: BaseException) -> str:
+    """What an exception is, where in the module's files it was raised, and what it says: one line."""
+    name, place = type(error).__name__, _place(source, error)
     try:
-        return f"{type(error).__name__}: {error}"
+        text = f"{name}{place}: {error.msg if isinstance(error, SyntaxError) else error}"
     except Exception:  # it cannot even say what it is
-        return type(error).__name__
+        text = f"{name}{place}"
+    return _one_line(source, text)
 
 
-def one_line(source: ModuleSource, text: str) -> str:
+def _place(source: ModuleSource, error: BaseException) -> str:
+    """The last line of the module that ran, or that could not be read; empty where it is none of its own."""
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        places.append((error.filename or "", error.lineno or 0))
+    own = f"{source.folder}{os.sep}"
+    return next((f" in {file}, line {line}" for file, line in reversed(places) if file.startswith(own)), "")
+
+
+def _one_line(source: ModuleSource, text: str) -> str:
     """An exception's text without the module's path, cut to what a log line and a database column can hold."""
     text = text.replace(str(source.folder), source.module_id).replace("\0", "")
     return " ".join(text.encode("utf-8", "replace").decode().split())[:MAX_REASON]
