@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 
-from mcp_gateway.models import Endpoint, Scope
+from mcp_gateway.models import Endpoint, Scope, Tool
 from tests.demo import Demo
 from tests.wire_fixtures import demo
 
@@ -44,6 +44,7 @@ def test_an_error_result_is_printed_and_exits_with_1(demo: Demo) -> None:
     ("arguments", "message"),
     [
         (["demo-nope"], "Unknown tool: demo-nope"),
+        (["demo-pong"], "Unknown tool: demo-pong .*Is demo-ping .*meant?"),
         (["demo-ping", "{"], "The argument JSON is no JSON"),
         (["demo-ping", ""], "The argument JSON is empty"),
         (["demo-ping", '{"a": 1, "a": 2}'], "An object in the argument JSON has two members named 'a'"),
@@ -63,6 +64,15 @@ def test_what_cannot_be_called_says_why(demo: Demo, arguments: list[str], messag
     with pytest.raises(CommandError, match=message):
         run(*arguments)
     assert demo.calls == []
+
+
+def test_a_tool_that_is_not_served_says_why(demo: Demo) -> None:
+    Tool.objects.create(name="gone", available=False, problem="Class not found.")
+    Tool.objects.create(name="off", enabled=False)
+    with pytest.raises(CommandError, match="It is not served: Class not found"):
+        run("gone")
+    with pytest.raises(CommandError, match="switched off"):
+        run("off")
 
 
 def test_rights_are_judged_for_the_user_and_the_scopes(demo: Demo) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from mcp_gateway import registry
 from mcp_gateway.events.channel import NOWHERE
 from mcp_gateway.management.arguments import read_json
 from mcp_gateway.management.database import usable_database
+from mcp_gateway.models import Tool
 from mcp_gateway.protocol.errors import ProtocolError, Refused
 from mcp_gateway.protocol.methods import Call
 from mcp_gateway.protocol.methods.tool_calls import call_tool
@@ -63,7 +65,8 @@ class Command(BaseCommand):
             why = in_full(snapshot.tools[options["tool"]].rights, principal, snapshot, endpoint.baseline)
             raise CommandError(why or fault.message) from None
         except ProtocolError as fault:
-            raise CommandError(f"{fault.message} (JSON-RPC error {fault.code})") from None
+            why = "" if options["tool"] in snapshot.tools else _missing(options["tool"], snapshot)
+            raise CommandError(f"{fault.message} (JSON-RPC error {fault.code}){why}") from None
         result = json.loads(encoded)
         self.stdout.write(json.dumps(result, ensure_ascii=False, indent=2))
         if result["isError"]:
@@ -86,6 +89,17 @@ def _principal(name: str | None, scope: str | None, snapshot: Snapshot) -> Princ
         known = ", ".join(sorted(snapshot.scopes)) or "none"
         raise CommandError(f"There is no enabled scope {unknown[0]!r}; there are: {known}.")
     return Principal(user=user, scopes=scopes - not_grantable(user, scopes, snapshot), authenticated=True)
+
+
+def _missing(name: str, snapshot: Snapshot) -> str:
+    """Why there is no such tool, or which one may be meant."""
+    row = Tool.objects.filter(name=name).first()
+    if row is not None and row.problem:
+        return f". It is not served: {row.problem}"
+    if row is not None:
+        return ". It is switched off, or not at this endpoint."
+    close = get_close_matches(name, snapshot.tools, n=3)
+    return f". Is {' or '.join(close)} meant?" if close else ""
 
 
 def _refusal(fault: Refused, *, anonymous: bool) -> str:
