@@ -32,7 +32,7 @@ def step_up(visit: Visit) -> None:
     held = frozenset(str(visit.token.get("scope", "")).split())
     tool = visit.refused_tool(held)
     if tool is None:
-        visit.say("step-up", Level.SKIPPED, "No tool needs more scopes than the token has.")
+        visit.say("step-up", Level.SKIPPED, "No tool needs a scope that the token lacks and this client may ask for.")
         return
     reply = visit.send("tools/call", {"name": tool.name, "arguments": {}}, token=str(visit.token["access_token"]))
     found = challenges(reply)
