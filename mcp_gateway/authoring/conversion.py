@@ -82,7 +82,7 @@ def convert(
             'Anyone may call it, as anyone may send the event. A "right" in the entry changes that, for example '
             '"oauth2:scope mcp:tools".'
         )
-    return Written(place.source.module_id, tool, changes.paths, notes)
+    return Written(place.source.module_id, tool, changes.paths, notes, guarded=rights != [""])
 
 
 def _remote(place: Place, event: str) -> list[Entry]:

@@ -21,17 +21,22 @@ from mcp_gateway.manifest.states import is_tool
 from mcp_gateway.manifest.survey import survey
 from mcp_gateway.manifest.world import answers_for_rights
 from mcp_gateway.rights import parse
+from mcp_gateway.rights.grammar import cure
 from mcp_gateway.schemas.reading import Unreadable
 
 
 @dataclass(slots=True)
 class Written:
-    """What was written: the module's id, the files that are new or changed, and what the author should know."""
+    """What was written: the module's id, the files that are new or changed, and what the author should know.
+
+    ``guarded``: not everyone may call the tool.
+    """
 
     module_id: str
     tool: str
     paths: list[str]
     notes: list[str] = field(default_factory=list)
+    guarded: bool = False
 
 
 def start_module(name: str, *, directory: str | None = None, tool: str | None = None) -> Written:
@@ -83,7 +88,7 @@ def _add(
     notes = write(place, changes, tool)
     if not right:
         notes.append('Anyone may call it. "right": "oauth2:scope mcp:tools" in its entry would change that.')
-    return Written(place.source.module_id, tool, changes.paths, notes)
+    return Written(place.source.module_id, tool, changes.paths, notes, guarded=bool(right))
 
 
 def check_free(place: Place, tool: str, *, converted: str = "") -> None:
@@ -112,7 +117,7 @@ def check_right(right: str) -> None:
     parsed = parse(right)
     if not right or not parsed.problem or (parsed.foreign and any(map(answers_for_rights, find_modules()[0]))):
         return
-    raise NotWritten(f"The right {right!r} would be held by nobody: {parsed.problem}.")
+    raise NotWritten(f"The right {right!r} would be held by nobody: {parsed.problem}. {cure(parsed)}".rstrip())
 
 
 def add_schemas(place: Place, changes: Changes, names: ToolNames, schemas: dict[str, Any]) -> dict[str, str]:

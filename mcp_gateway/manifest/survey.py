@@ -30,7 +30,7 @@ from mcp_gateway.manifest.world import Asked, World
 from mcp_gateway.resources.providing import meant_event, provides, scheme_read
 from mcp_gateway.resources.uris import NEVER
 from mcp_gateway.rights import parse
-from mcp_gateway.rights.grammar import meant_provider
+from mcp_gateway.rights.grammar import cure, meant_provider
 from mcp_gateway.rights.providers import AUTHORIZE
 from mcp_gateway.schemas import Note, Role, SchemaRefused, prepare
 from mcp_gateway.schemas.dialects import pointer
@@ -240,9 +240,9 @@ class _Reader:
         meant = meant_provider(right)
         hint = f" If {shown(meant)} is meant, write that." if meant else ""
         if right.problem and not answered:
-            cure = " A module answers for rights of its own by listening to system:authorize." if right.foreign else ""
-            message = f"The right {shown(entry.right)} is held by nobody: {right.problem}.{cure}{hint}"
-            self._result.warnings.append(replace(here, message=message))
+            own = "A module answers for rights of its own by listening to system:authorize." if right.foreign else ""
+            message = f"The right {shown(entry.right)} is held by nobody: {right.problem}."
+            self._result.warnings.append(replace(here, message=" ".join(filter(None, (message, own, cure(right))))))
         elif answered:
             message = (
                 f"The right {shown(entry.right)} is none of the gateway's: only a listener of {AUTHORIZE} can answer "
@@ -251,6 +251,9 @@ class _Reader:
             (self._result.warnings if meant else self._result.news).append(replace(here, message=message))
         self._result.rights.append((entry.right, here))
         for scope in sorted(right.scopes):
+            if "," in scope:
+                message = f"The scope {shown(scope)} has a comma in its name. Several scopes stand with spaces between."
+                self._result.warnings.append(replace(here, message=message))
             self._result.scopes.setdefault(scope, replace(here, kind="scope", name=scope))
 
     def _schemas(self, entry: Entry, listener: ListenerState) -> None:

@@ -104,6 +104,16 @@ def meant_provider(right: Right) -> str:
     return words[close[0]] if close else ""
 
 
+def cure(right: Right) -> str:
+    """What to write instead of a foreign right that looks like one of ours; empty where it looks like none."""
+    meant = meant_provider(right)
+    if meant:
+        return f'If "{meant}" is meant, write that.'
+    if right.foreign and ":" in right.provider:
+        return f'If a scope is meant, write "{SCOPE} {right.text.strip()}".'
+    return ""
+
+
 def _clauses(text: str) -> tuple[tuple[tuple[str, ...], ...], str]:
     clauses: list[tuple[str, ...]] = []
     clause: list[str] = []

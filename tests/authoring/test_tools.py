@@ -174,6 +174,8 @@ def test_the_right_is_in_the_entry_and_asked_for(
     assert mcp_client.call_tool("secret").structured == {"greeting": "Hello, world!"}
     with pytest.raises(NotWritten, match="held by nobody"):
         add_tool("demo", "other", right="oauth:scope typo")
+    with pytest.raises(NotWritten, match='write "oauth2:scope mcp:tools"'):
+        add_tool("demo", "other", right="mcp:tools")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "ä", "x" * 129, "a*", "-", "a/b"])
@@ -259,6 +261,7 @@ def test_the_commands_say_what_they_wrote_and_what_comes_next(
     said = capsys.readouterr().out
     assert "demo/schemas/byeRequest.json" in said
     assert "Anyone may call it" not in said
+    assert "manage.py mcp_call bye --user NAME" in said
 
 
 def test_the_tests_that_are_written_pass(pytester: pytest.Pytester, module_dir: Path) -> None:

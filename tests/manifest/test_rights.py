@@ -146,3 +146,19 @@ def test_a_scope_that_an_import_made_and_no_right_names_any_more_is_drift(
     scope.description = "Read the shop"
     scope.save()
     assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("right", "told"),
+    [
+        ("mcp:tools", 'If a scope is meant, write "oauth2:scope mcp:tools".'),
+        ("orders:read orders:write", 'write "oauth2:scope orders:read orders:write".'),
+        ("oauth2:scopes mcp:tools", 'If "oauth2:scope" is meant, write that.'),
+        ("oauth2:scope mcp:tools, orders:read", 'The scope "mcp:tools," has a comma in its name.'),
+    ],
+)
+def test_scopes_that_are_written_wrongly_are_told_with_the_cure(
+    right: str, told: str, write_module: Write, import_manifests: Import
+) -> None:
+    write_module(shop(right), FILES, module="shop")
+    assert told in "\n".join(warning["message"] for warning in warnings(import_manifests()))

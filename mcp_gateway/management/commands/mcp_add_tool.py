@@ -57,4 +57,5 @@ class Command(BaseCommand):
             self.stdout.write(f"  {written.module_id}/{path}")
         for note in written.notes:
             self.stdout.write(note)
-        self.stdout.write(f"Next: manage.py import_manifests && manage.py mcp_call {written.tool}")
+        whose = " --user NAME" if written.guarded else ""
+        self.stdout.write(f"Next: manage.py import_manifests && manage.py mcp_call {written.tool}{whose}")
