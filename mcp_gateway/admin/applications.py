@@ -12,8 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from oauth2_provider.admin import ApplicationAdmin
 
-from mcp_gateway.admin.display import without
-from mcp_gateway.oauth.machines import acting_problem, change_problem
+from mcp_gateway.admin.display import StyledAdmin, without
+from mcp_gateway.oauth.machines import change_problem
 from mcp_gateway.rights import is_superuser
 
 _SECRET = "client_secret"  # noqa: S105 (the name of a column)
@@ -41,7 +41,8 @@ class ActingGuard:
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Where the toolkit stores the secret in the clear, who may not change it does not see it either."""
         fieldsets = super().get_fieldsets(request, obj)  # type: ignore[misc]
-        return without(_SECRET, fieldsets) if obj is not None and acting_problem(request.user, obj) else fieldsets
+        hidden = obj is not None and not self.has_change_permission(request, obj)
+        return without(_SECRET, fieldsets) if hidden else fieldsets
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Nor does anybody find it out by filtering the list, letter by letter."""
@@ -55,5 +56,8 @@ class ActingGuard:
         super().save_model(request, obj, form, change)  # type: ignore[misc]
 
 
-class GuardedApplicationAdmin(ActingGuard, ApplicationAdmin):  # type: ignore[misc]
+class GuardedApplicationAdmin(ActingGuard, StyledAdmin, ApplicationAdmin):  # type: ignore[misc]
     """The toolkit's page with the guard."""
+
+    # The toolkit's own page is there for the owner alone.
+    view_on_site = False

@@ -62,13 +62,13 @@ def operator(staff: Staff) -> Browser:
     return browser
 
 
-def issued(name: str, application: Any, root: User) -> Any:
-    """A row of one kind, which acts as a superuser."""
-    own = {"user": root, "application": application, "expires": timezone.now() + timedelta(hours=1)}
+def issued(name: str, application: Any, user: User) -> Any:
+    """A row of one kind, which acts as a user."""
+    own = {"user": user, "application": application, "expires": timezone.now() + timedelta(hours=1)}
     made: dict[str, Callable[[], Any]] = {
         "accesstoken": lambda: get_access_token_model().objects.create(token="t0ken", scope="mcp:tools", **own),
         "refreshtoken": lambda: get_refresh_token_model().objects.create(
-            token="t0ken", user=root, application=application
+            token="t0ken", user=user, application=application
         ),
         "grant": lambda: get_grant_model().objects.create(
             code="c0de", redirect_uri="https://editor.example/callback", scope="mcp:tools", **own
@@ -97,6 +97,104 @@ def test_staff_revoke_what_was_issued(operator: Browser, application: Any, root:
     listed = reverse("admin:oauth2_provider_accesstoken_changelist")
     operator.post(listed, {"action": "revoke_tokens", "_selected_action": [row.pk]})
     assert not get_access_token_model().objects.exists()
+
+
+@pytest.fixture
+def reader(db: None) -> Browser:
+    """Staff that may look at everything, and do nothing."""
+    user = User.objects.create_user("reader", is_staff=True)
+    user.user_permissions.add(*Permission.objects.filter(codename__startswith="view_"))
+    browser = Browser()
+    browser.force_login(user)
+    return browser
+
+
+@pytest.mark.parametrize("name", ["accesstoken", "refreshtoken"])
+def test_whoever_may_only_look_revokes_nothing(reader: Browser, application: Any, root: User, name: str) -> None:
+    row = issued(name, application, root)
+    listed = reverse(f"admin:oauth2_provider_{name}_changelist")
+    assert "revoke_tokens" not in text_of(reader.get(listed))
+    reader.post(listed, {"action": "revoke_tokens", "_selected_action": [row.pk]})
+    assert "root" in text_of(reader.get(reverse(f"admin:oauth2_provider_{name}_change", args=[row.pk])))
+    row.refresh_from_db()
+    assert getattr(row, "revoked", None) is None
+
+
+def test_whoever_may_only_look_reads_no_secret(reader: Browser, admin_client: Browser, application: Any) -> None:
+    address = reverse("admin:oauth2_provider_application_change", args=[application.pk])
+    text = text_of(reader.get(address))
+    assert "Editor" in text
+    assert "s3cret" not in text
+    assert "s3cret" in text_of(admin_client.get(address))
+
+
+def test_a_revoked_refresh_token_is_told_from_one_that_works(operator: Browser, application: Any, root: User) -> None:
+    row = issued("refreshtoken", application, root)
+    listed = reverse("admin:oauth2_provider_refreshtoken_changelist")
+    works = 'field-revoked nowrap">-<'
+    assert works in text_of(operator.get(listed))
+    operator.post(listed, {"action": "revoke_tokens", "_selected_action": [row.pk]})
+    assert works not in text_of(operator.get(listed))
+
+
+@pytest.mark.parametrize("who", ["admin_client", "operator"])
+@pytest.mark.parametrize("name", ["accesstoken", "refreshtoken", "grant", "idtoken"])
+def test_an_application_goes_with_what_was_issued_to_it(
+    request: pytest.FixtureRequest, application: Any, root: User, name: str, who: str
+) -> None:
+    browser = request.getfixturevalue(who)
+    row = issued(name, application, root)
+    address = reverse("admin:oauth2_provider_application_delete", args=[application.pk])
+    assert "permission to delete" not in text_of(browser.get(address))
+    assert browser.post(address, {"post": "yes"}).status_code == 302
+    assert not get_application_model().objects.exists()
+    assert not type(row).objects.exists()
+
+
+def test_a_user_goes_with_the_tokens_that_act_as_them(admin_client: Browser, application: Any) -> None:
+    user = User.objects.create_user("gone")
+    for name in ("accesstoken", "refreshtoken"):
+        issued(name, application, user)
+    assert admin_client.post(reverse("admin:auth_user_delete", args=[user.pk]), {"post": "yes"}).status_code == 302
+    assert not User.objects.filter(username="gone").exists()
+    assert not get_access_token_model().objects.exists()
+
+
+def test_a_token_alone_is_revoked_and_not_deleted(admin_client: Browser, application: Any, root: User) -> None:
+    row = issued("accesstoken", application, root)
+    assert "deletelink" not in text_of(
+        admin_client.get(reverse("admin:oauth2_provider_accesstoken_change", args=[row.pk]))
+    )
+    address = reverse("admin:oauth2_provider_accesstoken_delete", args=[row.pk])
+    assert admin_client.post(address, {"post": "yes"}).status_code == 403
+    listed = reverse("admin:oauth2_provider_accesstoken_changelist")
+    admin_client.post(listed, {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
+    assert get_access_token_model().objects.exists()
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_tokens_are_filtered_by_a_few_clients_and_searched_among_many(admin_client: Browser, count: int) -> None:
+    model = get_application_model()
+    model.objects.bulk_create(
+        model(
+            name=f"Agent {number}",
+            client_id=f"agent-{number}",
+            client_type="public",
+            authorization_grant_type="authorization-code",
+        )
+        for number in range(count)
+    )
+    text = text_of(admin_client.get(reverse("admin:oauth2_provider_accesstoken_changelist")))
+    assert ("Agent 2" in text) is (count == 3)
+    first = model.objects.order_by("pk").first()
+    assert first is not None
+    address = reverse("admin:oauth2_provider_accesstoken_changelist")
+    assert admin_client.get(address, {"application__id__exact": first.pk}).status_code == 200
+
+
+def test_no_page_of_an_application_leads_to_one_that_is_not_there(admin_client: Browser, application: Any) -> None:
+    text = text_of(admin_client.get(reverse("admin:oauth2_provider_application_change", args=[application.pk])))
+    assert "viewsitelink" not in text
 
 
 @pytest.mark.parametrize(
