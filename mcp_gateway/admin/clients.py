@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from oauth2_provider.models import AbstractApplication
+from oauth2_provider.models import AbstractApplication, get_application_model
 
 from mcp_gateway.admin.client_form import ClientForm, beyond, came_by_itself, set_free
 from mcp_gateway.admin.display import BAD, GOOD, QUIET, WARN, StyledAdmin, code, lines, mark, pretty_json
@@ -114,6 +114,12 @@ class ClientAdmin(StyledAdmin):
             self.message_user(request, text % problem, messages.INFO)
         return super().render_change_form(request, context, *args, **kwargs)
 
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "application":
+            # A second row would be refused, and every client that registered itself has one.
+            kwargs["queryset"] = get_application_model()._default_manager.filter(mcp_client=None)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form: Any = super().get_form(request, obj, change, **{"form": ClientForm, **kwargs})
         form.request = request
@@ -154,11 +160,24 @@ class ClientAdmin(StyledAdmin):
         for client in refused.values():
             text = gettext("“%(client)s” stays disabled. %(problem)s")
             self.message_user(request, text % {"client": client, "problem": beyond(request, client)}, messages.ERROR)
-        queryset.exclude(pk__in=list(refused)).update(enabled=True, awaits_approval=False)
+        self._switch(request, queryset.exclude(pk__in=list(refused)), on=True)
 
     @admin.action(description=_("Disable the selected clients"), permissions=("change",))
     def disable(self, request: HttpRequest, queryset: QuerySet[Client]) -> None:
-        queryset.update(enabled=False, awaits_approval=False)
+        self._switch(request, queryset, on=False)
+
+    def _switch(self, request: HttpRequest, queryset: QuerySet[Client], *, on: bool) -> None:
+        # A client that awaits approval is disabled already; what is new is that somebody has decided.
+        changed = list(queryset.exclude(enabled=on, awaits_approval=False))
+        Client.objects.filter(pk__in=[client.pk for client in changed]).update(enabled=on, awaits_approval=False)
+        for client in changed:
+            self.log_change(request, client, gettext("Enabled.") if on else gettext("Disabled."))
+        text = (
+            ngettext("%(count)d client was enabled.", "%(count)d clients were enabled.", len(changed))
+            if on
+            else ngettext("%(count)d client was disabled.", "%(count)d clients were disabled.", len(changed))
+        )
+        self.message_user(request, text % {"count": len(changed)}, messages.SUCCESS if changed else messages.INFO)
 
     @admin.display(description=_("origin"), ordering="application__registration_source")
     def origin_shown(self, client: Client) -> SafeString | str:

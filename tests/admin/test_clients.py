@@ -90,6 +90,31 @@ def test_approval_and_disabling_hold_at_once(
     assert snapshot().clients[row.application_id].enabled is False
 
 
+def test_who_switched_a_client_is_said_and_kept(
+    admin_client: Browser, page: Callable[..., str], make: Callable[..., Client]
+) -> None:
+    row = make("dcr", enabled=False, awaits_approval=True)
+    for action, words in (("enable", "enabled."), ("disable", "disabled.")):
+        sent = {"action": action, "_selected_action": [row.pk]}
+        assert f"1 client was {words}" in text_of(admin_client.post(page("client"), sent, follow=True))
+        assert words.capitalize() in text_of(admin_client.get(page("client", row, "history")))
+    assert "0 clients were disabled." in text_of(
+        admin_client.post(page("client"), {"action": "disable", "_selected_action": [row.pk]}, follow=True)
+    )
+
+
+def test_a_client_is_added_for_an_application_that_has_none(
+    admin_client: Browser, page: Callable[..., str], make: Callable[..., Client]
+) -> None:
+    make("dcr")
+    other = get_application_model().objects.create(
+        name="Helpdesk", client_id="helpdesk", authorization_grant_type="authorization-code"
+    )
+    text = text_of(admin_client.get(page("client", view="add")))
+    assert f'<option value="{other.pk}">Helpdesk' in text
+    assert "Agent dcr" not in text
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
