@@ -64,6 +64,11 @@ def lines(texts: Iterable[Any]) -> SafeString:
     return format_html_join("", '<div class="mcp-line">{}</div>', ((text,) for text in texts))
 
 
+def apart(names: Iterable[str]) -> SafeString:
+    """Names with a comma between; one that is written from right to left does not turn its neighbours round."""
+    return format_html_join(", ", "<bdi>{}</bdi>", ((name,) for name in names))
+
+
 def code(text: str) -> SafeString:
     """A word of a manifest or a token, to the letter."""
     return format_html('<code class="mcp-code">{}</code>', text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext
@@ -35,6 +36,9 @@ class EndpointAdmin(StyledAdmin):
         (_("What models read"), {"fields": ("instructions",)}),
     )
     readonly_fields = ("address",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
+        return super().get_queryset(request).prefetch_related("baseline_scopes")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is not None:

@@ -12,8 +12,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from oauth2_provider.models import get_access_token_model
 
-from mcp_gateway.admin.display import QUIET, lines, link, mark
-from mcp_gateway.models import Listener, Prompt, Resource, Scope
+from mcp_gateway.admin.display import QUIET, apart, lines, link, mark
+from mcp_gateway.models import Client, Listener, Prompt, Resource, Scope
 from mcp_gateway.rights.grammar import parse
 
 if TYPE_CHECKING:
@@ -41,12 +41,19 @@ _RIGHTS = {
 # Names in a cell of the list.
 SHOWN = 6
 
+# Lines of one kind on a scope's page: of clients that came by themselves there may be thousands.
+LINES = 100
+
 
 def with_users(scopes: QuerySet[Scope]) -> QuerySet[Scope]:
     """The scopes, with all that is related to them read at once; contents of resources and prompts are not."""
-    contents = {"resources": Resource, "prompts": Prompt}
-    deferred = [Prefetch(name, model._base_manager.defer("content")) for name, model in contents.items()]
-    return scopes.prefetch_related(*deferred, *(name for name in _RELATIONS if name not in contents))
+    rows = {
+        "resources": Resource._base_manager.defer("content"),
+        "prompts": Prompt._base_manager.defer("content"),
+        # A client is called what its application is.
+        "clients": Client._base_manager.select_related("application"),
+    }
+    return scopes.prefetch_related(*(Prefetch(name, rows.get(name)) for name in _RELATIONS))
 
 
 def named_in_files() -> Mapping[str, Sequence[Naming]]:
@@ -74,10 +81,9 @@ def short(scope: Scope, naming: Sequence[Naming]) -> SafeString | str:
     names = list(dict.fromkeys(_name(row) for row in (*scope.needed_by(), *naming)))
     if not names:
         return mark(QUIET, gettext("nothing"))
+    shown = apart(names[:SHOWN])
     more = len(names) - SHOWN
-    if more <= 0:
-        return ", ".join(names)
-    return gettext("%(names)s and %(count)d more") % {"names": ", ".join(names[:SHOWN]), "count": more}
+    return shown if more <= 0 else format_html(gettext("{} and {} more"), shown, more)
 
 
 def full(scope: Scope) -> SafeString:
@@ -94,13 +100,20 @@ def tokens_with(name: str) -> int:
 
 def _related(scope: Scope) -> Iterator[SafeString]:
     for relation, text in _RELATIONS.items():
-        for row in getattr(scope, relation).all():
-            yield format_html(str(text), link(row))
+        rows = getattr(scope, relation).all()
+        yield from (format_html(str(text), link(row)) for row in rows[:LINES])
+        yield from _more(len(rows))
 
 
 def _naming(scope: Scope) -> Iterator[SafeString]:
-    for row in named_in_files().get(scope.name, ()):
-        yield format_html(str(_RIGHTS[type(row)]), link(row))
+    rows = named_in_files().get(scope.name, ())
+    yield from (format_html(str(_RIGHTS[type(row)]), link(row)) for row in rows[:LINES])
+    yield from _more(len(rows))
+
+
+def _more(count: int) -> Iterator[SafeString]:
+    if count > LINES:
+        yield mark(QUIET, gettext("and %(count)d more") % {"count": count - LINES})
 
 
 def _tokens(name: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_gateway.admin.display import WARN, StyledAdmin, lines, link, mark
+from mcp_gateway.admin.display import WARN, StyledAdmin, apart, lines, link, mark
 from mcp_gateway.admin.scope_uses import full, named_in_files, names_of, short, tokens_with, with_users
 from mcp_gateway.models import Client, Scope, ScopeGroup
 
@@ -184,8 +184,8 @@ class ScopeAdmin(StyledAdmin):
         return scope.description or lines([mark(WARN, gettext("missing")), gettext("People see only the name.")])
 
     @admin.display(description=_("can be granted by"))
-    def granted_by(self, scope: Scope) -> str:
-        return ", ".join(sorted(group.name for group in scope.groups.all())) or gettext("everyone")
+    def granted_by(self, scope: Scope) -> SafeString | str:
+        return apart(sorted(group.name for group in scope.groups.all())) or gettext("everyone")
 
     @admin.display(description=_("is used by"))
     def use_count(self, scope: Any) -> SafeString | str:
