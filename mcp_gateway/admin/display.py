@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,14 +23,30 @@ if TYPE_CHECKING:
 # The content of a file in JSON text says nothing to a reader: its beginning is enough.
 _DATA_URI = re.compile(r"(data:[^\s\",]{0,100};base64,[A-Za-z0-9+/]{24})[A-Za-z0-9+/=]+")
 
+# Where rows come from files.
+NO_MODULES = gettext_lazy(
+    "There is nothing here yet. It comes from modules: put one into a folder of modules, and run: "
+    "manage.py import_manifests"
+)
+
 GOOD, WARN, BAD, QUIET = "good", "warn", "bad", "quiet"
 
 
 class StyledAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """A page with the gateway's few styles."""
 
+    # What to do where there is no row at all.
+    when_empty: ClassVar[Any] = ""
+
     class Media:
         css = {"all": ("mcp_gateway/admin.css",)}  # noqa: RUF012
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The list, with what to do where there is nothing in it."""
+        if self.when_empty and request.method == "GET" and not self.model._default_manager.exists():
+            self.message_user(request, self.when_empty, messages.INFO)
+        response: HttpResponse = super().changelist_view(request, extra_context)
+        return response
 
 
 class ReadOnlyAdmin(StyledAdmin):

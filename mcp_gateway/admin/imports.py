@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.template.loader import render_to_string
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_gateway.admin.display import BAD, GOOD, QUIET, WARN, ReadOnlyAdmin, lines, mark
@@ -59,7 +59,7 @@ class ImportRunAdmin(ReadOnlyAdmin):
     @admin.display(description=_("report"))
     def counts(self, run: ImportRun) -> str:
         report = _report(run)
-        parts = [f"{len(report[key])} {str(title).lower()}" for key, title, _level in SECTIONS if report.get(key)]
+        parts = [_counted(key, len(report[key])) for key, _title, _level in SECTIONS if report.get(key)]
         return ", ".join(parts) or gettext("nothing to do")
 
     @admin.display(description=_("report"))
@@ -76,6 +76,18 @@ class ImportRunAdmin(ReadOnlyAdmin):
                 "unchanged": len(report.get("unchanged", ())),
             },
         )
+
+
+def _counted(key: str, count: int) -> str:
+    """One list of a report in words."""
+    words = {
+        "refused": gettext("%(count)d refused"),
+        "warnings": ngettext("%(count)d warning", "%(count)d warnings", count),
+        "added": gettext("%(count)d added"),
+        "changed": gettext("%(count)d changed"),
+        "removed": gettext("%(count)d removed"),
+    }
+    return words[key] % {"count": count}
 
 
 def _report(run: ImportRun) -> dict[str, list[Any]]:

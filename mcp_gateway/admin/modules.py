@@ -15,7 +15,7 @@ from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_gateway.admin.display import BAD, GOOD, QUIET, ReadOnlyAdmin, code, lines, link, mark, pretty_json
+from mcp_gateway.admin.display import BAD, GOOD, NO_MODULES, QUIET, ReadOnlyAdmin, code, lines, link, mark, pretty_json
 from mcp_gateway.events import Origin
 from mcp_gateway.models import Listener, Module
 
@@ -62,6 +62,8 @@ class OriginFilter(admin.SimpleListFilter):
 @admin.register(Module)
 class ModuleAdmin(ReadOnlyAdmin):
     """Folders with a manifest."""
+
+    when_empty = NO_MODULES
 
     list_display = ("module_id", "name", "version", "state", "listener_count", "imported_at")
     list_filter = (ProblemFilter, "present")
@@ -200,6 +202,8 @@ def refusal(listener: Listener) -> SafeString:
 @admin.register(Listener)
 class ListenerAdmin(ReadOnlyAdmin):
     """Entries of ``listen``."""
+
+    when_empty = NO_MODULES
 
     list_display = ("event", "state", "module", "origins_shown", "right_shown")
     list_filter = (ProblemFilter, OriginFilter, "module")

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_gateway.admin.display import StyledAdmin, pretty_json
+from mcp_gateway.admin.display import NO_MODULES, StyledAdmin, pretty_json
 from mcp_gateway.admin.icons import pictures
 from mcp_gateway.models import Offered
 from mcp_gateway.registry import snapshot
@@ -81,6 +81,7 @@ class OfferedAdmin(StyledAdmin):
     # Whoever has it may let required scopes replace the right that the files name.
     override_permission: ClassVar[str]
 
+    when_empty = NO_MODULES
     filter_horizontal = ("required_scopes",)
     # Its choices are sentences, which a closed list would cut on a phone.
     radio_fields: ClassVar[Any] = {"rights_from": admin.VERTICAL}

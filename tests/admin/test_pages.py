@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -146,6 +147,25 @@ def test_an_import_run_is_readable(admin_client: Browser, page: Page, run: Impor
     text = text_of(admin_client.get(page("importrun", run)))
     for part in ("lost-order", "zolinga.json", "/listen/1", "No such file.", "1 entry did not change."):
         assert part in text
+
+
+def test_what_a_run_did_is_counted_in_words(admin_client: Browser, page: Page, db: None) -> None:
+    for count in (1, 2):
+        plan = json.dumps({"warnings": [{}] * count, "added": [{}] * count})
+        ImportRun.objects.create(outcome=ImportRun.Outcome.APPLIED, plan=plan)
+    text = text_of(admin_client.get(page("importrun")))
+    assert ">1 warning, 1 added<" in text
+    assert ">2 warnings, 2 added<" in text
+
+
+@pytest.mark.parametrize("model", ["module", "listener", "tool", "resource", "prompt"])
+def test_an_empty_list_says_where_its_rows_come_from(admin_client: Browser, page: Page, db: None, model: str) -> None:
+    assert "manage.py import_manifests" in text_of(admin_client.get(page(model)))
+
+
+def test_a_list_with_rows_says_nothing_of_the_kind(admin_client: Browser, page: Page, tool: Tool) -> None:
+    for address in (page("tool"), page("tool") + "?q=another", page("listener"), page("module")):
+        assert "manage.py import_manifests" not in text_of(admin_client.get(address))
 
 
 @pytest.mark.parametrize("plan", ["", "no JSON", "[1]", '{"added": 5}'])
