@@ -166,6 +166,30 @@ def test_every_admin_page_is_readable(admin: webdriver.Chrome, live_server: Live
         look(admin, f"{address}{row.pk}/change/", theme=theme, width=400)
 
 
+def test_no_name_pushes_anything_out_of_the_page(admin: webdriver.Chrome, live_server: LiveServer) -> None:
+    long = "w" * 200
+    application = get_application_model().objects.create(name=long, client_id="desk", user=User.objects.get())
+    Tool.objects.filter(name="odd").update(title=long, problem=long)
+    Listener.objects.filter(event="odd").update(class_name=long)
+    Module.objects.filter(module_id="demo").update(name=long, module_id=long)
+    entry = {"module": long, "kind": "tool", "name": long, "file": long, "pointer": f"/{long}", "message": long}
+    ImportRun.objects.update(plan=json.dumps({"refused": [entry]}))
+    Endpoint.objects.update(title=long)
+    rows: tuple[Any, ...] = (
+        Tool.objects.get(name="odd"),
+        Module.objects.get(module_id=long),
+        Listener.objects.get(event="odd"),
+        ImportRun.objects.get(),
+        Endpoint.objects.get(),
+        Client.objects.create(application=application),
+        application,
+    )
+    addresses = [f"{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/" for row in rows]
+    for width in (1300, 400):
+        for address in (*addresses, "mcp_gateway/module/drift/"):
+            look(admin, f"{live_server.url}/admin/{address}", theme="light", width=width)
+
+
 def test_an_administrator_switches_a_tool_off_and_ties_a_scope_to_another(
     admin: webdriver.Chrome, live_server: LiveServer
 ) -> None:
