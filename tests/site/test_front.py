@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.views.defaults import server_error
 
 from mcp_gateway.models import Endpoint, Tool
 
@@ -82,3 +83,33 @@ def test_a_form_in_another_charset_is_the_senders_mistake(path: str) -> None:
     answer = browser.post(path, "a=1", content_type=kind)
     assert answer.status_code == 400
     assert "Bad request" in answer.content.decode()
+
+
+def test_an_address_without_a_page_leads_on(client: Client) -> None:
+    answer = client.get("/nowhere/")
+    assert answer.status_code == 404
+    assert "There is no page at this address" in answer.content.decode()
+    assert 'href="/"' in answer.content.decode()
+
+
+def test_a_page_that_an_account_may_not_see_says_who_can_help(client: Client, django_user_model: Any) -> None:
+    client.force_login(django_user_model.objects.create_user("eve", is_staff=True))
+    answer = client.get("/admin/mcp_gateway/tool/")
+    assert answer.status_code == 403
+    assert "An administrator of the site can give it to you." in answer.content.decode()
+
+
+def test_a_form_of_admin_from_before_somebody_signed_in_leads_on() -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.get("/admin/login/?next=/admin/auth/")
+    answer = browser.post("/admin/login/?next=/admin/auth/", {"username": "ada", "csrfmiddlewaretoken": "x" * 64})
+    assert answer.status_code == 403
+    text = answer.content.decode()
+    assert "Nothing was done." in text
+    assert 'href="/admin/login/?next=/admin/auth/"' in text
+
+
+def test_a_fault_of_the_site_is_said_without_the_database() -> None:
+    text = server_error(RequestFactory().get("/")).content.decode()
+    assert "Something went wrong" in text
+    assert "front.css" in text
