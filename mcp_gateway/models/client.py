@@ -59,7 +59,7 @@ class Client(Versioned):
         editable=False,
         help_text=_("It registered itself, and nobody has enabled it yet."),
     )
-    registered_at = models.DateTimeField(_("registered itself at"), null=True, blank=True, editable=False)
+    registered_at = models.DateTimeField(_("date of registration"), null=True, blank=True, editable=False)
     registration = models.TextField(
         _("registration"), blank=True, editable=False, help_text=_("What the client said of itself, as JSON text.")
     )

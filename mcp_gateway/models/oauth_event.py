@@ -32,7 +32,7 @@ class OAuthEvent(models.Model):
         REFUSED = "refused", _("request refused")
         THROTTLED = "throttled", _("throttled")
 
-    at = models.DateTimeField(_("at"), auto_now_add=True, db_index=True)
+    at = models.DateTimeField(_("time"), auto_now_add=True, db_index=True)
     kind = models.CharField(_("what"), max_length=30, choices=Kind.choices)
     user = models.CharField(_("user"), max_length=254, blank=True)
     client_id = models.CharField(_("client ID"), max_length=255, blank=True)

@@ -17,7 +17,9 @@ class ModuleReading(models.Model):
     module = models.OneToOneField(
         Module, verbose_name=_("module"), on_delete=models.CASCADE, related_name="reading", primary_key=True
     )
-    text = models.TextField(_("text"), help_text=_("JSON text; mcp_gateway.manifest.readings knows what is in it."))
+    text = models.TextField(
+        _("text"), help_text=_("A digest and the JSON text it is of; mcp_gateway.manifest.readings knows them.")
+    )
 
     class Meta:
         verbose_name = _("reading")
