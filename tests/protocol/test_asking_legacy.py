@@ -22,7 +22,8 @@ from mcp_gateway.events.channel import NOWHERE, Channel
 from mcp_gateway.models import Generation, Note, PageQuestion
 from mcp_gateway.protocol import request_state, sessions
 from mcp_gateway.protocol.errors import ProtocolError, Refused
-from mcp_gateway.protocol.methods import Call, waiting
+from mcp_gateway.protocol.methods import waiting
+from mcp_gateway.protocol.methods.call import Call, result_of
 from mcp_gateway.protocol.methods.prompts import get_prompt
 from mcp_gateway.protocol.methods.resource_reads import read_resource
 from mcp_gateway.protocol.methods.tool_calls import call_tool
@@ -77,7 +78,7 @@ class Client(Channel):
         call = Call(
             snapshot, snapshot.endpoints[""], self.principal, self.session.version, params, {}, self.session, **own
         )
-        return json.loads(call_tool(call)(channel or self))
+        return json.loads(result_of(call_tool(call), channel or self))
 
 
 def say(**content: Any) -> Respond:

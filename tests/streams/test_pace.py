@@ -55,6 +55,13 @@ def test_a_tool_that_always_answers_at_once_gets_no_thread_of_its_own(wire: Wire
     assert answer.response["Content-Type"] == "application/json"
 
 
+def test_calls_that_the_tool_never_saw_show_nothing(demo: Demo, wire: Wire, era: str) -> None:
+    demo.add("demo-quick", handler, request={"type": "object", "properties": {"fail": {"type": "boolean"}}})
+    for _ in range(ENOUGH + 1):
+        assert "do not fit" in call(wire, era, fail="perhaps").text
+    assert not is_here(call(wire, era))
+
+
 @pytest.mark.usefixtures("quick")
 def test_whoever_asks_to_hear_more_still_does(wire: Wire, era: str) -> None:
     answer = call(wire, era, {"progressToken": 1}, progress=True)

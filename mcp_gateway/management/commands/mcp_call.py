@@ -17,7 +17,7 @@ from mcp_gateway.management.arguments import read_json
 from mcp_gateway.management.database import usable_database
 from mcp_gateway.models import Tool
 from mcp_gateway.protocol.errors import ProtocolError, Refused
-from mcp_gateway.protocol.methods import Call
+from mcp_gateway.protocol.methods.call import Call, result_of
 from mcp_gateway.protocol.methods.tool_calls import call_tool
 from mcp_gateway.protocol.versions import MODERN
 from mcp_gateway.rights import ANONYMOUS, Principal, in_full, not_grantable
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         params = {"name": options["tool"], "arguments": read_json(options["arguments"], "The argument JSON")}
         principal = _principal(options["user"], options["scope"], snapshot)
         try:
-            encoded = call_tool(Call(snapshot, endpoint, principal, MODERN, params))(NOWHERE)
+            encoded = result_of(call_tool(Call(snapshot, endpoint, principal, MODERN, params)), NOWHERE)
         except Refused as fault:
             if fault.challenge or fault.scopes:
                 raise CommandError(_refusal(fault, anonymous=not principal.authenticated)) from None

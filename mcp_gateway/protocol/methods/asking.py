@@ -22,7 +22,7 @@ from mcp_gateway.models import PageQuestion, Tally
 from mcp_gateway.protocol import questions, request_state
 from mcp_gateway.protocol.errors import invalid_params, missing_capability
 from mcp_gateway.protocol.methods import pages, waiting
-from mcp_gateway.protocol.methods.call import Call, Work, result_fields
+from mcp_gateway.protocol.methods.call import Call, Work, result_fields, result_of
 from mcp_gateway.protocol.versions import has
 
 _ONCE = (
@@ -230,8 +230,7 @@ def ask(call: Call, subject: Subject, event: Asking, channel: Channel, method: C
     again = call.again(known)
     if again.snapshot.generation != call.snapshot.generation:
         raise CannotAsk(_CHANGED)
-    work = method(again)
-    return work if isinstance(work, bytes) else work(channel)
+    return result_of(method(again), channel)
 
 
 def _input_required(call: Call, subject: Subject, known: Rounds, requests: Mapping[str, Any]) -> bytes:

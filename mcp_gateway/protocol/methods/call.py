@@ -91,6 +91,12 @@ Work: TypeAlias = Callable[[Channel], bytes]
 
 Method: TypeAlias = Callable[[Call], bytes | Work]
 
+
+def result_of(found: bytes | Work, channel: Channel) -> bytes:
+    """What a method gave, once its work is done."""
+    return found if isinstance(found, bytes) else found(channel)
+
+
 # What opens a stream instead of answering.
 Opening: TypeAlias = "Callable[[Call], Subscription]"
 

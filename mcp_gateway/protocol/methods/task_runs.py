@@ -15,7 +15,7 @@ from mcp_gateway.models.tool_task import CANCELLED
 from mcp_gateway.protocol.eras import CLIENT_CAPABILITIES
 from mcp_gateway.protocol.errors import INTERNAL_ERROR, ProtocolError, invalid_params
 from mcp_gateway.protocol.methods.asking import Rounds, Subject, begin
-from mcp_gateway.protocol.methods.call import Call
+from mcp_gateway.protocol.methods.call import Call, result_of
 from mcp_gateway.protocol.methods.tool_calls import METHOD, call_tool
 from mcp_gateway.tasks import framework, store
 from mcp_gateway.tasks.owner import OwnerGone, owner_of
@@ -85,7 +85,7 @@ def _result(task: ToolTask, pulse: Pulse) -> bytes:
     subject = Subject(METHOD, task.tool, once=tool is not None and tool.single_use)
     known = begin(call, subject)
     known.resume(**json.loads(task.answers))
-    return call_tool(replace(call, rounds=known))(pulse)
+    return result_of(call_tool(replace(call, rounds=known)), pulse)
 
 
 def _fail(task: ToolTask, fault: ProtocolError) -> None:

@@ -41,10 +41,11 @@ INSUFFICIENT_SCOPE = "insufficient_scope"
 logger = logging.getLogger("mcp_gateway")
 
 
-def call_tool(call: Call) -> Work:
+def call_tool(call: Call) -> bytes | Work:
     """What gives the ``CallToolResult``, or the ``InputRequiredResult`` where the handler asks the client.
 
-    Everything that has an HTTP status of its own is checked, and the tool has not begun.
+    Everything that has an HTTP status of its own is checked, and the tool has not begun. Where it never will, as its
+    arguments do not fit, that is the result.
 
     Raises `ProtocolError` -32602 for an unknown tool, arguments that are no object and a ``requestState`` that does
     not belong to the call, -32020 for headers that disagree with the arguments, -32021 for a client that cannot be
@@ -70,16 +71,16 @@ def call_tool(call: Call) -> Work:
     if tool.needs:
         problem = asking.missing(call, tool.needs)
         if problem:
-            return _at_once(_failure(call, problem))
+            return _failure(call, problem)
     faults = schemas.validator(tool.input_schema).faults(arguments)
     if faults:
         head = "The arguments do not fit the tool's input schema:"
-        return _at_once(_failure(call, schemas.listing(head, faults, whole="the arguments")))
+        return _failure(call, schemas.listing(head, faults, whole="the arguments"))
     if tool.task and call.meta is not None:
         if can_create(call):
-            return _at_once(create_task(call, tool, arguments))
+            return create_task(call, tool, arguments)
         if tool.task == REQUIRED:
-            return _at_once(_failure(call, cannot_create(call)))
+            return _failure(call, cannot_create(call))
     subject = asking.Subject(METHOD, tool.name, arguments, tool.title, tool.single_use)
     conversation = asking.conversation(call, subject)
 
@@ -94,10 +95,6 @@ def call_tool(call: Call) -> Work:
             return _run(call, tool, subject, conversation, channel)
 
     return work
-
-
-def _at_once(result: bytes) -> Work:
-    return lambda channel: result
 
 
 def unknown_tool(name: str) -> ProtocolError:
