@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 
+from asgiref.sync import _restore_context
+from django.core.cache import caches
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from mcp_gateway.streams import threads
@@ -60,6 +63,7 @@ class Running:
 
     def _try(self) -> None:
         try:
+            _settle_here()
             self._message = self._work()
             self._settled = True
         except BaseException as error:
@@ -129,3 +133,15 @@ class Running:
             while not self.outlet.ended:
                 self.outlet.wait(_PATIENCE)
             self._loan.back()
+
+
+def _settle_here() -> None:
+    """Let this thread see what the context says: language, URLs, prefix, whatever else an asgiref ``Local`` holds.
+
+    There it is tagged with its thread, and hidden from others. Clients of caches stay with their thread, which goes on
+    while this one works.
+    """
+    _restore_context(copy_context())
+    for alias in caches:
+        with suppress(AttributeError):
+            del caches[alias]

@@ -6,7 +6,11 @@ import threading
 from typing import Any
 
 import pytest
-from django.utils.translation import activate, get_language
+from asgiref.local import Local
+from django.urls import clear_script_prefix, reverse, set_script_prefix
+from django.utils import timezone
+from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import activate, get_language, override
 
 from mcp_gateway.streams.pace import ENOUGH, Pace
 from tests.demo import Demo
@@ -14,6 +18,9 @@ from tests.wire import CLIENT_META, Wire
 from tests.wire_fixtures import demo, era, wire
 
 __all__ = ["demo", "era", "wire"]
+
+# As packages keep whose request it is.
+tenant = Local()
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
@@ -98,6 +105,40 @@ def test_a_language_that_a_handler_activates_is_not_the_next_requests(wire: Wire
     assert is_here(answer)
     assert answer.structured["language"] == "de"
     assert get_language() == before
+
+
+def test_a_handler_finds_what_was_set_for_the_request_on_whichever_thread(demo: Demo, wire: Wire, era: str) -> None:
+    def look(event: Any) -> dict[str, Any]:
+        found = {
+            "language": get_language(),
+            "zone": get_current_timezone_name(),
+            "tenant": getattr(tenant, "name", ""),
+            "url": reverse("mcp_gateway:endpoint"),
+        }
+        activate("fr")
+        tenant.name = "another"
+        return {**handler(event), **found}
+
+    demo.add("demo-quick", look)
+    set_script_prefix("/shop/")
+    tenant.name = "acme"
+    try:
+        with override("de"), timezone.override("Asia/Tokyo"):
+            answers = [call(wire, era) for _ in range(ENOUGH + 1)]
+            assert get_language() == "de"
+        assert tenant.name == "acme"
+    finally:
+        del tenant.name
+        clear_script_prefix()
+    assert {is_here(answer) for answer in answers} == {False, True}
+    for answer in answers:
+        assert {**answer.structured, "thread": ""} == {
+            "thread": "",
+            "language": "de",
+            "zone": "Asia/Tokyo",
+            "tenant": "acme",
+            "url": "/shop/mcp",
+        }
 
 
 @pytest.mark.usefixtures("quick")
