@@ -6,6 +6,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from django.core.cache import caches
 from django.core.handlers.asgi import ASGIRequest
 
 from mcp_gateway.conf import gateway_settings
@@ -36,12 +37,18 @@ def run(exchange: Exchange, message: Message, request_id: RequestId, work: Work)
         wants_to_hear = token is not None or (exchange.modern and level is not None) or exchange.session is not None
         channel = talking.CallChannel(outlet, token=token, level=level)
     pace = Pace() if wants_to_hear else _pace_of(exchange, message)
+    if not isinstance(exchange.request, ASGIRequest):
+        # In a copy of the context each call would make them anew, and connect anew. (There, each request does.)
+        caches.all()
     begun = monotonic()
-    if channel is None or pace.is_quick:
+    stays = channel is not None and pace.enter(begun, seconds)
+    if channel is None or stays:
         try:
             # In a copy, as on a thread of its own: a language that a handler activates is not the next request's.
             answer = jsonrpc.result(request_id, copy_context().run(work, channel or NOWHERE))
         finally:
+            if stays:
+                pace.leave(begun)
             said = outlet.take()
             pace.note(monotonic() - begun, seconds, said=bool(said))
         return _whole(exchange, answer, said)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.local import Local
+from django.core.cache import caches
 from django.urls import clear_script_prefix, reverse, set_script_prefix
 from django.utils import timezone
 from django.utils.timezone import get_current_timezone_name
@@ -141,6 +142,25 @@ def test_a_handler_finds_what_was_set_for_the_request_on_whichever_thread(demo: 
         }
 
 
+def test_the_connection_to_a_cache_is_kept_from_call_to_call(demo: Demo, wire: Wire, era: str, settings: Any) -> None:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    found = []
+
+    def look(event: Any) -> dict[str, Any]:
+        answer = handler(event)
+        found.append((answer["thread"], caches["default"]))
+        return answer
+
+    demo.add("demo-quick", look)
+    answers = [call(wire, era) for _ in range(ENOUGH + 2)]
+    assert is_here(answers[-1])
+    here = [cache for thread, cache in found if thread == threading.current_thread().name]
+    assert len(here) > 1
+    assert len({id(cache) for cache in here}) == 1
+    # Two threads at a time are more than a client of a cache need stand.
+    assert here[0] not in [cache for thread, cache in found if thread != threading.current_thread().name]
+
+
 @pytest.mark.usefixtures("quick")
 def test_an_import_begins_anew(demo: Demo, wire: Wire, era: str) -> None:
     demo.add("demo-other", handler)
@@ -151,10 +171,23 @@ def test_an_import_begins_anew(demo: Demo, wire: Wire, era: str) -> None:
 def test_one_call_that_took_long_or_said_something_settles_it(seconds: float, said: bool) -> None:
     pace = Pace()
     for _ in range(ENOUGH):
-        assert not pace.is_quick
+        assert not pace.enter(0, 5)
         pace.note(0.2, 5, said=False)
-    assert pace.is_quick
+    assert pace.enter(0, 5)
+    pace.leave(0)
     pace.note(seconds, 5, said=said)
     for _ in range(ENOUGH + 1):
-        assert not pace.is_quick
+        assert not pace.enter(0, 5)
         pace.note(0.001, 5, said=False)
+
+
+def test_one_call_that_takes_long_settles_it_before_it_ends() -> None:
+    pace = Pace()
+    for _ in range(ENOUGH):
+        pace.note(0.2, 5, said=False)
+    assert pace.enter(1, 5)
+    assert pace.enter(1.2, 5)
+    pace.leave(1.2)
+    assert pace.enter(1.25, 5)
+    assert not pace.enter(1.3, 5)
+    assert not pace.enter(1.3, 5)
