@@ -90,6 +90,8 @@ def test_the_public_url_and_its_origin(zolinga: Any, written: str, url: str, ori
         "https://example.com:port",
         "https://[::1",
         "https://user:secret@example.com",
+        "https://…",
+        "https://<host>/shop",
         8000,
     ],
 )

@@ -9,6 +9,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
+# "https://…" and "https://<host>" are lines to paste whose blank nobody has filled in.
+_BLANKS = frozenset("…<>{}* ")
+
 
 def checked_url(url: Any, where: str) -> str:
     """A site's address without slashes at its end.
@@ -17,7 +20,13 @@ def checked_url(url: Any, where: str) -> str:
     that name for an address that is none.
     """
     parts = split(url)
-    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+    if (
+        parts is None
+        or parts.scheme not in ("http", "https")
+        or parts.query
+        or parts.fragment
+        or not _BLANKS.isdisjoint(parts.hostname or "")
+    ):
         raise ImproperlyConfigured(
             f'{where} is {url!r}: write the address clients use, for example "https://mcp.example.com".'
         )
