@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -96,12 +97,29 @@ def prepare(value: Any, role: Role, *, manifest: str, pointer: str, read: Read) 
     text = to_text(schema)
     if len(text) > MAX_TEXT:
         raise root.refuse("", f"With the files it draws on the schema has more than {MAX_TEXT} characters. Shorten it.")
+    notes.extend(_unmeetable(root))
     if role is Role.RESPONSE and checker.is_valid(None):
         notes.append(
             root.note("", "The root admits null, which the official Python client refuses. Give the root a type.")
         )
     notes.extend(portability(root))
     return Prepared(text, tuple(dict.fromkeys(notes)))
+
+
+def _unmeetable(root: Document) -> Iterator[Note]:
+    """Objects that must hold what they may not hold."""
+    for place in root.places.values():
+        schema = place.schema
+        closed = isinstance(schema, dict) and schema.get("additionalProperties") is False
+        # Up to draft-07 nothing beside “$ref” counts.
+        if closed and not {"patternProperties", "$ref"} & schema.keys():
+            names = [name for name in schema.get("required", ()) if name not in schema.get("properties", {})]
+            if names:
+                yield root.note(
+                    f"{place.pointer}/required",
+                    f"No object fits: {shown(names[0])} is required, and it is none of the “properties”, besides which "
+                    "nothing is allowed. Mend the name, or add it there.",
+                )
 
 
 def _with_type(schema: dict[str, Any]) -> dict[str, Any]:

@@ -332,6 +332,16 @@ def test_what_trips_known_clients_is_a_warning(schema: Any, at: str, said: str) 
     assert said in notes(schema)[at]
 
 
+@pytest.mark.parametrize("at", ["", "/properties/book"])
+def test_an_object_that_must_hold_what_it_may_not_hold_is_a_warning(at: str) -> None:
+    book = {"type": "object", "properties": {"title": {}}, "required": ["titel"], "additionalProperties": False}
+    schema = {"type": "object", "properties": {"book": book}} if at else book
+    for role in Role:
+        assert "titel" in notes(schema, role)[f"{at}/required"]
+    for sound in ({"additionalProperties": True}, {"patternProperties": {"^t": {}}}, {"required": ["title"]}):
+        assert notes({**book, **sound}) == {}
+
+
 def test_a_sound_schema_has_no_remarks() -> None:
     schema = {
         "type": "object",
