@@ -118,6 +118,7 @@ class ClientAdmin(StyledAdmin):
         if db_field.name == "application":
             # A second row would be refused, and every client that registered itself has one.
             kwargs["queryset"] = get_application_model()._default_manager.filter(mcp_client=None)
+            kwargs["help_text"] = _("One that has no client yet: make it under Applications first.")
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:

@@ -111,6 +111,7 @@ def test_a_client_is_added_for_an_application_that_has_none(
         name="Helpdesk", client_id="helpdesk", authorization_grant_type="authorization-code"
     )
     text = text_of(admin_client.get(page("client", view="add")))
+    assert "make it under Applications first" in text
     assert f'<option value="{other.pk}">Helpdesk' in text
     assert "Agent dcr" not in text
 
