@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import copy_context
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -39,7 +40,9 @@ def run(exchange: Exchange, message: Message, request_id: RequestId, work: Work)
     pace = Pace() if wants_to_hear else _pace_of(exchange, message)
     if not isinstance(exchange.request, ASGIRequest):
         # In a copy of the context each call would make them anew, and connect anew. (There, each request does.)
-        caches.all()
+        # What is wrong with one is told to whoever uses it.
+        with suppress(Exception):
+            caches.all()
     begun = monotonic()
     stays = channel is not None and pace.enter(begun, seconds)
     if channel is None or stays:

@@ -161,6 +161,14 @@ def test_the_connection_to_a_cache_is_kept_from_call_to_call(demo: Demo, wire: W
     assert here[0] not in [cache for thread, cache in found if thread != threading.current_thread().name]
 
 
+def test_a_cache_that_cannot_be_had_is_the_trouble_of_who_uses_it(
+    demo: Demo, wire: Wire, era: str, settings: Any
+) -> None:
+    settings.CACHES = {**settings.CACHES, "gone": {"BACKEND": "nowhere.Cache"}}
+    demo.add("demo-quick", handler)
+    assert call(wire, era).structured
+
+
 @pytest.mark.usefixtures("quick")
 def test_an_import_begins_anew(demo: Demo, wire: Wire, era: str) -> None:
     demo.add("demo-other", handler)
