@@ -41,6 +41,11 @@ class Status(IntEnum):
     UNAVAILABLE = 503
     GATEWAY_TIMEOUT = 504
 
+    @classmethod
+    def _missing_(cls, value: object) -> Status:
+        known = ", ".join(f"{status.value} {status.name}" for status in cls)
+        raise ValueError(f"{value!r:.40} is no status of an event. Known are {known}.")
+
     @property
     def ok(self) -> bool:
         """Whether the number means success: 200 to 399."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_gateway.events.status import Origin
 from mcp_gateway.manifest.discovery import ModuleSource
 from mcp_gateway.manifest.entries import Entry, read_entry
 from mcp_gateway.manifest.misspellings import unknown_key
@@ -110,7 +111,23 @@ def parse_manifest(data: bytes, module_id: str) -> Manifest:
                 for fault in own
             ]
         manifest.entries.append(entry)
+    _point_out_twins(manifest.entries)
     return manifest
+
+
+def _point_out_twins(entries: Iterable[Entry]) -> None:
+    """Warn of entries that have one handler run twice for one event."""
+    known: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.faults:
+            continue
+        alike = known.setdefault((entry.event, entry.class_name, entry.method), [])
+        for earlier in alike:
+            both = {*entry.origins, *earlier.origins}
+            if Origin.ANY in both or not set(entry.origins).isdisjoint(earlier.origins):
+                entry.warn("", f"{earlier.pointer} has the same handler for the same event, so it runs twice.")
+                break
+        alike.append(entry)
 
 
 def _take_keys(manifest: Manifest, value: dict[str, Any], faults: list[Fault], module_id: str) -> None:

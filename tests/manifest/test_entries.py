@@ -242,3 +242,17 @@ def test_an_unknown_key_is_told_with_the_one_that_it_looks_like(write_module: Wr
         "/emits": ' and does nothing. Is "emit" meant?',
         "/x": " and does nothing.",
     }
+
+
+def test_a_handler_that_would_run_twice_for_one_event_is_pointed_out(
+    write_module: Write, import_manifests: Import
+) -> None:
+    page = {key: value for key, value in tool("a").items() if key != "schema"} | {"origin": ["remote"]}
+    other = page | {"origin": ["*"], "method": "onOther"}
+    write_module(
+        {"listen": [tool("a"), page, tool("b"), tool("a"), page | {"origin": ["cli", "remote"]}, other]}, FILES
+    )
+    told = {one["pointer"]: one["message"] for one in of(import_manifests()["warnings"])}
+    assert told["/listen/3"] == "/listen/0 has the same handler for the same event, so it runs twice."
+    assert told["/listen/4"] == "/listen/1 has the same handler for the same event, so it runs twice."
+    assert not told.keys() & {"/listen/0", "/listen/1", "/listen/2", "/listen/5"}
