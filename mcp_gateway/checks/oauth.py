@@ -158,6 +158,27 @@ def check_public_url(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> 
     return []
 
 
+@register(Tags.urls)
+def check_prefix(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """The public address is the site's; with the endpoint's path in it clients are told an address that is none."""
+    try:
+        url = gateway_settings.public_url
+    except ImproperlyConfigured:
+        return []
+    endpoint = path_of("mcp_gateway:endpoint")
+    below = "/" + endpoint.removeprefix(get_script_prefix()) if endpoint else ""
+    if not below or not urlsplit(url).path.endswith(below):
+        return []
+    return [
+        Warning(
+            f"The site's address is {url}, so clients are told that its MCP endpoint is at {url}{below}.",
+            hint=f"The public URL ends before the path of the endpoint: {url.removesuffix(below)}. Silence this where "
+            f"a proxy does take {below} off before it hands requests on.",
+            id="mcp_gateway.W021",
+        )
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Server:
     prefix: str

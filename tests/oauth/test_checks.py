@@ -115,6 +115,19 @@ def test_a_login_url_that_leads_nowhere_or_to_the_admin(settings: Any) -> None:
     assert found() == {}
 
 
+def test_the_endpoints_address_in_place_of_the_sites(settings: Any) -> None:
+    settings.ZOLINGA = {"PUBLIC_URL": "https://mcp.example/tools/mcp/"}
+    told = found()["W021"]
+    assert told.msg == (
+        "The site's address is https://mcp.example/tools/mcp, so clients are told that its MCP endpoint is at "
+        "https://mcp.example/tools/mcp/mcp."
+    )
+    assert "https://mcp.example/tools. " in str(told.hint)
+    for address in ("https://mcp.example", "https://mcp.example/tools", "https://mcp.example/mcp2"):
+        settings.ZOLINGA = {"PUBLIC_URL": address}
+        assert "W021" not in found()
+
+
 @pytest.mark.usefixtures("protected")
 def test_a_deployment_says_its_address_and_uses_tls(settings: Any, module_dir: Path) -> None:
     settings.ZOLINGA = {"MODULE_DIRS": [module_dir], "SERVER_THREADS": 16}
