@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, ValuesView
+from functools import lru_cache
 from typing import Any, Protocol
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -26,6 +27,21 @@ class _Headers(ResponseHeaders):
 
     def items(self) -> ValuesView[tuple[str, str]]:  # type: ignore[override]
         return self._store.values()
+
+    def setdefault(self, key: str, value: str | bytes | int) -> None:
+        if not isinstance(value, str):
+            super().setdefault(key, value)
+            return
+        # Middlewares give the same few to every answer.
+        stored_as, header = _checked(key, value)
+        self._store.setdefault(stored_as, header)
+
+
+@lru_cache(maxsize=64)
+def _checked(name: str, value: str) -> tuple[str, tuple[str, str]]:
+    """A header as Django keeps it. Raises ``BadHeaderError`` and ``UnicodeError`` as Django does."""
+    ((key, header),) = ResponseHeaders({name: value})._store.items()
+    return key, header
 
 
 class McpResponse(HttpResponse):
