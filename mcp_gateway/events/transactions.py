@@ -61,19 +61,18 @@ class _One:
         self._wished = False
 
     def __enter__(self) -> Self:
-        # An instance's attribute stands before its class's method.
-        own = self._connection.__dict__
+        connection = self._connection
         if self._waits:
-            own["_start_transaction_under_autocommit"] = _nothing
-            try:
-                self._atomic.__enter__()
-            finally:
-                del own["_start_transaction_under_autocommit"]
-            # The driver itself begins before a change of rows.
-            self._connection._set_autocommit(False)
-            self._connection.execute_wrappers.append(self._first)
+            # As Atomic.__enter__ leaves it, but for the BEGIN; the driver itself begins before a change of rows.
+            connection.commit_on_exit, connection.needs_rollback = True, False
+            self._switch_autocommit(False)
+            connection.in_atomic_block = True
+            connection.atomic_blocks.append(self._atomic)
+            connection.execute_wrappers.append(self._first)
         else:
             self._atomic.__enter__()
+        # An instance's attribute stands before its class's method.
+        own = connection.__dict__
         self._earlier = own.get("set_rollback")
         own["set_rollback"] = self._set_rollback
         return self
@@ -88,6 +87,12 @@ class _One:
         if self._waits:
             self._forget()
             if not connection.closed_in_transaction and not connection.connection.in_transaction:
+                if not connection.run_on_commit:
+                    # As Atomic.__exit__ leaves it; there is nothing to commit, to undo or to run.
+                    connection.atomic_blocks.pop()
+                    connection.in_atomic_block = connection.needs_rollback = False
+                    self._switch_autocommit(True)
+                    return
                 own["_commit"] = own["_rollback"] = self._end
         try:
             self._atomic.__exit__(*raised)
@@ -141,6 +146,10 @@ class _One:
         with suppress(ValueError):
             self._connection.execute_wrappers.remove(self._first)
 
+    def _switch_autocommit(self, on: bool) -> None:
+        self._connection._set_autocommit(on)
+        self._connection.autocommit = on
+
     def _end(self) -> None:
         """End what never began; the hooks that Django runs next have transactions of their own."""
         own = self._connection.__dict__
@@ -165,7 +174,3 @@ _ABORTED = 3
 
 def _is_aborted(connection: Any) -> bool:
     return connection.vendor == "postgresql" and bool(connection.connection.info.transaction_status == _ABORTED)
-
-
-def _nothing() -> None:
-    """Do nothing."""

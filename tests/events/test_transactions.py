@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import DatabaseError, IntegrityError, OperationalError, close_old_connections, connection, transaction
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    connections,
+    transaction,
+)
 from django.test.utils import CaptureQueriesContext
 
 from mcp_gateway.events import transactions
@@ -33,6 +41,34 @@ def test_without_a_statement_there_is_a_transaction_that_sqlite_hears_nothing_of
     assert not connection.in_atomic_block
     assert connection.get_autocommit()
     assert not connection.execute_wrappers
+
+
+def known_of_the_connection() -> dict[str, Any]:
+    """All that Django keeps of a connection, but for what makes the BEGIN wait."""
+    connection.ensure_connection()
+    kept = {**vars(connections["default"]), "atomic_blocks": len(connection.atomic_blocks)}
+    for ours in ("execute_wrappers", "set_rollback"):
+        kept.pop(ours, None)
+    return kept
+
+
+@pytest.mark.parametrize("ends", ["well", "with an error", "with a hook"])
+def test_for_django_it_is_its_own_at_every_moment(ends: str) -> None:
+    seen: list[list[dict[str, Any]]] = []
+    ran: list[str] = []
+    for block in (transaction.atomic, in_transactions, transaction.atomic, in_transactions):
+        moments = [known_of_the_connection()]
+        with suppress(ZeroDivisionError), block():
+            moments.append(known_of_the_connection())
+            if ends == "with a hook":
+                transaction.on_commit(lambda: ran.append("hook"))
+            if ends == "with an error":
+                raise ZeroDivisionError
+        moments.append(known_of_the_connection())
+        seen.append(moments)
+    # The first block may have opened the connection.
+    assert seen[1] == seen[2] == seen[3]
+    assert len(ran) == (4 if ends == "with a hook" else 0)
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's driver begins by itself")
