@@ -177,7 +177,8 @@ def _user(pk: Any) -> Any:
 
 def generation() -> int:
     """The generation now, with the precompiled statement; 0 where there is no row yet."""
-    row = _generation_statement(router.db_for_write(Generation)).first()
+    _, alias = _aliases() if router.routers else _only_aliases()
+    row = _generation_statement(alias).first()
     return row[0] if row else 0
 
 
