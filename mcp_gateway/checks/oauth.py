@@ -165,7 +165,8 @@ def check_prefix(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
         url = gateway_settings.public_url
     except ImproperlyConfigured:
         return []
-    endpoint = path_of("mcp_gateway:endpoint")
+    # A project that only imports and dispatches may have no URLs at all.
+    endpoint = path_of("mcp_gateway:endpoint") if hasattr(settings, "ROOT_URLCONF") else None
     below = "/" + endpoint.removeprefix(get_script_prefix()) if endpoint else ""
     if not below or not urlsplit(url).path.endswith(below):
         return []

@@ -111,11 +111,10 @@ def parse_manifest(data: bytes, module_id: str) -> Manifest:
                 for fault in own
             ]
         manifest.entries.append(entry)
-    _point_out_twins(manifest.entries)
     return manifest
 
 
-def _point_out_twins(entries: Iterable[Entry]) -> None:
+def point_out_twins(entries: Iterable[Entry]) -> None:
     """Warn of entries that have one handler run twice for one event."""
     known: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in entries:

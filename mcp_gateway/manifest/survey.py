@@ -12,7 +12,7 @@ from mcp_gateway.events.status import Origin
 from mcp_gateway.manifest import discovery
 from mcp_gateway.manifest.dependencies import in_dependency_order
 from mcp_gateway.manifest.discovery import MANIFEST_NAME, ModuleSource, find_modules, same_id
-from mcp_gateway.manifest.document import parse_manifest
+from mcp_gateway.manifest.document import parse_manifest, point_out_twins
 from mcp_gateway.manifest.entries import Entry
 from mcp_gateway.manifest.icons import IconRefused, with_files
 from mcp_gateway.manifest.meta_files import PROMPT, RESOURCE, ModuleContext, PublishedState
@@ -130,6 +130,7 @@ class _Reader:
             if not self._asked.is_known(name):
                 message = f"The module {shown(name)} it depends on is not here. Add it, or take the dependency out."
                 self._warn("module", self._id, where, message)
+        point_out_twins(manifest.entries)
         for entry in manifest.entries:
             listener = self._listener(entry, manifest.autoload)
             if listener is not None:
