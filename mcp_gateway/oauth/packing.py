@@ -1,7 +1,7 @@
 """A row as one JSON array, where the driver takes longer over its columns than the database does over the row.
 
-Python's ``sqlite3`` describes each column anew for every statement and asks which converter it wants: two thirds of the
-time of a row of two dozen.
+Python's ``sqlite3`` describes each column anew for every statement and asks which converter it wants: more than half of
+the time of a row of two dozen.
 """
 
 from __future__ import annotations

@@ -62,9 +62,14 @@ class Statement:
         except DatabaseError as error:
             if self._sql == self._plain_sql or not _is_no_sql(error):
                 raise
-            # A field of the project's own holds what JSON cannot, or this SQLite has no JSON.
-            self._sql, self._driver_sql = self._plain_sql, ""
-            row = self._fetch(connection, tuple(parameters))
+            packed, self._sql, self._driver_sql = self._sql, self._plain_sql, ""
+            try:
+                # A field of the project's own holds what JSON cannot, or this SQLite has no JSON.
+                row = self._fetch(connection, tuple(parameters))
+            except DatabaseError:
+                # That was not it: before a migration there are no tables.
+                self._sql, self._driver_sql = packed, ""
+                raise
         return row
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:

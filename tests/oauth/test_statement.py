@@ -94,6 +94,21 @@ def test_a_field_that_holds_other_than_its_kind_is_read_all_the_same() -> None:
     assert statement.first("orders:write") == [b"\xff", "orders:write"]
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only rows of SQLite are packed")
+def test_a_statement_that_came_before_its_table_is_packed_once_that_is_there(
+    scopes: models.QuerySet[Any, Any],
+) -> None:
+    statement = Statement(scopes, "default", MARKER)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE mcp_gateway_scope RENAME TO scope_to_come")
+        with pytest.raises(DatabaseError, match="no such table"):
+            statement.row("orders:read")
+        cursor.execute("ALTER TABLE scope_to_come RENAME TO mcp_gateway_scope")
+    row = statement.row("orders:read")
+    assert row is not None
+    assert len(row) == 1
+
+
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", ["nothing", "' OR 1=1 --", "%s", "?", ""])
 def test_a_value_that_no_row_has_finds_none(scopes: models.QuerySet[Any, Any], name: str) -> None:
