@@ -13,22 +13,27 @@ from typing import Any, Self, cast
 
 from django.db import connections, transaction
 
+from mcp_gateway.events.left_open import LEFT_OPEN, Bare, discard
+
 
 class Rollback(Exception):
     """Leaves the transactions without keeping what was written."""
 
 
 def in_transactions(aliases: Sequence[str]) -> _One | _All:
-    """Run a block in a transaction in each of the databases; ``check`` refuses what will not be kept."""
+    """Run a block in a transaction in each of the databases; ``check`` refuses what will not be kept.
+
+    Whatever the block begins and leaves open, there and in all other databases, is undone at its end.
+    """
     # Nearly always one.
-    return _One(aliases[0]) if len(aliases) == 1 else _All(aliases)
+    return _One(aliases[0]) if len(aliases) == len(connections.settings) == 1 else _All(aliases)
 
 
 class _All:
     __slots__ = ("_all", "_stack")
 
     def __init__(self, aliases: Sequence[str]) -> None:
-        self._all = [_One(alias) for alias in aliases]
+        self._all = [_One(alias) if alias in aliases else Bare(alias) for alias in connections]
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -52,13 +57,15 @@ class _One:
     not committed. Of what goes to the driver's own connection, past Django's cursors, only a change of rows begins it.
     """
 
-    __slots__ = ("_atomic", "_connection", "_earlier", "_waits", "_wished")
+    __slots__ = ("_atomic", "_connection", "_earlier", "_outermost", "_waits", "_wished", "_wrappers")
 
     def __init__(self, alias: str) -> None:
         self._atomic = transaction.atomic(using=alias)
         self._connection = connection = cast(Any, connections[alias])
-        self._waits = connection.vendor == "sqlite" and not connection.in_atomic_block and _autocommits(connection)
+        self._outermost = not connection.in_atomic_block
+        self._waits = self._outermost and connection.vendor == "sqlite" and _autocommits(connection)
         self._wished = False
+        self._wrappers = len(connection.execute_wrappers)
 
     def __enter__(self) -> Self:
         connection = self._connection
@@ -84,16 +91,40 @@ class _One:
             del own["set_rollback"]
         else:
             own["set_rollback"] = self._earlier
-        if self._waits:
-            self._forget()
-            if not connection.closed_in_transaction and not connection.connection.in_transaction:
-                if not connection.run_on_commit:
-                    # As Atomic.__exit__ leaves it; there is nothing to commit, to undo or to run.
-                    connection.atomic_blocks.pop()
-                    connection.in_atomic_block = connection.needs_rollback = False
-                    self._switch_autocommit(True)
-                    return
-                own["_commit"] = own["_rollback"] = self._end
+        waits, self._waits = self._waits, False
+        del connection.execute_wrappers[self._wrappers :]
+        try:
+            self._undo_what_is_left_open()
+            self._leave(waits, raised)
+        finally:
+            if self._outermost and connection.in_atomic_block:
+                discard(connection)
+
+    def _undo_what_is_left_open(self) -> None:
+        """Leave the blocks that a handler entered, or a generator of its own that nobody has read to its end."""
+        connection = self._connection
+        blocks = connection.atomic_blocks
+        if self._atomic in blocks:
+            while blocks[-1] is not self._atomic:
+                # As Atomic.__enter__ added them.
+                del blocks[-1], connection.savepoint_ids[-1]
+                connection.needs_rollback = True
+
+    def _leave(self, waits: bool, raised: tuple[Any, ...]) -> None:
+        connection = self._connection
+        if waits and not connection.closed_in_transaction and not connection.connection.in_transaction:
+            if not connection.run_on_commit:
+                # As Atomic.__exit__ leaves it; there is nothing to commit, to undo or to run.
+                connection.atomic_blocks.pop()
+                connection.in_atomic_block = connection.needs_rollback = False
+                self._switch_autocommit(True)
+                return
+            own = connection.__dict__
+            own["_commit"] = own["_rollback"] = self._end
+        if connections[connection.alias] is not connection:
+            # Atomic asks for it by its name: another one would leave this one's transaction open.
+            connections[connection.alias].close()
+            connections[connection.alias] = connection
         try:
             self._atomic.__exit__(*raised)
         finally:
@@ -109,6 +140,8 @@ class _One:
         connection = self._connection
         if self._wished:
             return
+        if self._atomic in connection.atomic_blocks and connection.atomic_blocks[-1] is not self._atomic:
+            raise transaction.TransactionManagementError(LEFT_OPEN)
         if connection.closed_in_transaction:
             raise transaction.TransactionManagementError(
                 "the handler closed the database connection; nothing it wrote was kept "
