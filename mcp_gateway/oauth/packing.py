@@ -6,31 +6,27 @@ the time of a row of two dozen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from django.db.backends.base.base import BaseDatabaseWrapper
 
-# What SQLite keeps as text or as an integer, which JSON says exactly. It rounds floats, and bytes it has none.
-_EXACT = frozenset(
-    {
-        *("AutoField", "BigAutoField", "SmallAutoField", "IntegerField", "BigIntegerField", "SmallIntegerField"),
-        *("PositiveIntegerField", "PositiveBigIntegerField", "PositiveSmallIntegerField", "BooleanField"),
-        *("CharField", "TextField", "SlugField", "FilePathField", "GenericIPAddressField", "UUIDField", "JSONField"),
-        *("DateTimeField", "DateField", "TimeField", "DurationField"),
-    }
-)
+# Types of columns, as Django declares them, in which SQLite keeps text or integers: JSON says both exactly. It rounds
+# floats, and bytes it has none. A field of a project's own may name another type, whatever kind of field it is.
+_EXACT = re.compile(r"(integer|bigint|smallint)( unsigned)?|bool|(var)?char(\(\d+\))?|text|datetime|date|time")
 
 
 class Packing:
     """Which columns of a statement are sent as one, and how they are taken apart."""
 
-    def __init__(self, expressions: Sequence[Any]) -> None:
+    def __init__(self, expressions: Sequence[Any], connection: BaseDatabaseWrapper) -> None:
         self._width = len(expressions)
         self._exact = [
             position
             for position, expression in enumerate(expressions)
-            if expression.output_field.get_internal_type() in _EXACT
+            if _EXACT.fullmatch(expression.output_field.db_type(connection) or "")
         ]
         self._others = [position for position in range(self._width) if position not in self._exact]
 

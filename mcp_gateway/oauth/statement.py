@@ -29,7 +29,7 @@ class Statement:
     def __init__(self, queryset: models.QuerySet[Any, Any], alias: str, marker: Any = None) -> None:
         self._alias = alias
         compiler = queryset.using(alias).query.get_compiler(using=alias)
-        self._plain_sql, parameters = compiler.as_sql()
+        sql, parameters = compiler.as_sql()
         self._parameters = tuple(parameters)
         self._marked = [position for position, entry in enumerate(parameters) if marker is not None and entry == marker]
         expressions = [column[0] for column in compiler.select]
@@ -37,11 +37,13 @@ class Statement:
             (position, converters, expression)
             for position, (converters, expression) in compiler.get_converters(expressions).items()
         ]
-        self._packing = Packing(expressions)
-        packs = connections[alias].vendor == "sqlite" and self._packing.pays
-        self._sql = self._packing.sql(self._plain_sql) if packs else self._plain_sql
-        self._run = _runner(connections[alias])
-        self._driver_sql = ""
+        connection = connections[alias]
+        self._packing = Packing(expressions, connection)
+        self._plain = _Text(sql)
+        packs = connection.vendor == "sqlite" and self._packing.pays
+        # What is sent now. Other threads may be in the middle of it: it is replaced, and never changed.
+        self._text = _Text(self._packing.sql(sql)) if packs else self._plain
+        self._run = _runner(connection)
 
     def first(self, value: Any = None) -> list[Any] | None:
         """The first row for a value in the marker's place, converted as Django would.
@@ -57,19 +59,16 @@ class Statement:
         for position in self._marked:
             parameters[position] = value
         connection = connections[self._alias]
+        text = self._text
         try:
-            row: tuple[Any, ...] | None = self._fetch(connection, tuple(parameters))
+            row: tuple[Any, ...] | None = self._fetch(connection, text, tuple(parameters))
         except DatabaseError as error:
-            if self._sql == self._plain_sql or not _is_no_sql(error):
+            if text is self._plain or not _is_no_sql(error):
                 raise
-            packed, self._sql, self._driver_sql = self._sql, self._plain_sql, ""
-            try:
-                # A field of the project's own holds what JSON cannot, or this SQLite has no JSON.
-                row = self._fetch(connection, tuple(parameters))
-            except DatabaseError:
-                # That was not it: before a migration there are no tables.
-                self._sql, self._driver_sql = packed, ""
-                raise
+            # That may not be it: before a migration there are no tables.
+            row = self._fetch(connection, self._plain, tuple(parameters))
+            # A field of the project's own holds what JSON cannot, or this SQLite has no JSON.
+            self._text = self._plain
         return row
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:
@@ -81,35 +80,50 @@ class Statement:
                 columns[position] = convert(columns[position], expression, connection)
         return columns
 
-    def _fetch(self, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
+    def _fetch(self, connection: BaseDatabaseWrapper, text: _Text, parameters: tuple[Any, ...]) -> Any:
         run = self._run
         if run is None or connection.execute_wrappers or connection.queries_logged:
             with connection.cursor() as cursor:
-                cursor.execute(self._sql, parameters)
+                cursor.execute(text.sql, parameters)
                 return cursor.fetchone()
         lasting = connection.connection is not None
         if lasting and connection.vendor == "postgresql":
             connection.health_check_done = True  # type: ignore[attr-defined]
         try:
-            return self._direct(run, connection, parameters)
+            return _direct(run, connection, text, parameters)
         except (OperationalError, InterfaceError, NotSupportedError):
             # The server went away, or what it had prepared did; SQLite has only locks to wait for, and did wait.
             if not lasting or connection.in_atomic_block or connection.vendor == "sqlite":
                 raise
             connection.close()
-            return self._direct(run, connection, parameters)
+            return _direct(run, connection, text, parameters)
 
-    def _direct(self, run: _Run, connection: BaseDatabaseWrapper, parameters: tuple[Any, ...]) -> Any:
-        # It is this thread's own, and nearly always open.
-        if connection.connection is None:
-            connection.ensure_connection()
+
+class _Text:
+    """A statement as Django's cursors take it, and as the driver does."""
+
+    __slots__ = ("_driver_sql", "sql")
+
+    def __init__(self, sql: str) -> None:
+        self.sql = sql
+        self._driver_sql = ""
+
+    def for_driver(self, connection: BaseDatabaseWrapper) -> str:
+        """The same on every connection that is open, so it is made once."""
         if not self._driver_sql:
-            self._driver_sql = _driver_sql(connection, self._sql)
-        try:
-            return run(connection, self._driver_sql, parameters)
-        except Exception:
-            with connection.wrap_database_errors:
-                raise
+            self._driver_sql = _driver_sql(connection, self.sql)
+        return self._driver_sql
+
+
+def _direct(run: _Run, connection: BaseDatabaseWrapper, text: _Text, parameters: tuple[Any, ...]) -> Any:
+    # It is this thread's own, and nearly always open.
+    if connection.connection is None:
+        connection.ensure_connection()
+    try:
+        return run(connection, text.for_driver(connection), parameters)
+    except Exception:
+        with connection.wrap_database_errors:
+            raise
 
 
 def _runner(connection: BaseDatabaseWrapper) -> _Run | None:

@@ -94,6 +94,54 @@ def test_a_field_that_holds_other_than_its_kind_is_read_all_the_same() -> None:
     assert statement.first("orders:write") == [b"\xff", "orders:write"]
 
 
+class _Moment(models.DateTimeField):  # type: ignore[type-arg]
+    """A date that is kept as a number, as a project's own field may."""
+
+    def db_type(self, connection: Any) -> str:
+        return "real"
+
+    def get_db_converters(self, connection: Any) -> list[Any]:
+        return []
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only rows of SQLite are packed")
+@pytest.mark.usefixtures("way", "scopes")
+def test_a_field_of_another_type_than_its_kinds_keeps_every_digit() -> None:
+    moment = Func(template="1772323199.123456789", output_field=_Moment())
+    rows = Scope.objects.annotate(moment=moment).filter(name=MARKER).order_by()
+    statement = Statement(rows.values_list("name", "moment", "is_default"), "default", MARKER)
+
+    row = statement.row("orders:read")
+    assert row is not None
+    assert row[1:] == (1772323199.123456789,)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only rows of SQLite are packed")
+@pytest.mark.usefixtures("scopes")
+def test_two_threads_that_meet_what_json_cannot_hold_at_the_same_time_both_have_their_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    odd = Func(template="X'ff'", output_field=models.TextField())
+    rows = Scope.objects.annotate(odd=odd).filter(name=MARKER).order_by().values_list("odd", "name")
+    statement = Statement(rows, "default", MARKER)
+    fetch = statement._fetch
+    meanwhile: list[list[Any] | None] = []
+
+    def fetch_as_another_does(*arguments: Any) -> Any:
+        try:
+            return fetch(*arguments)
+        except DatabaseError:
+            if not meanwhile:
+                meanwhile.append(None)
+                meanwhile[0] = statement.first("orders:write")
+            raise
+
+    monkeypatch.setattr(statement, "_fetch", fetch_as_another_does)
+
+    assert statement.first("orders:read") == [b"\xff", "orders:read"]
+    assert meanwhile == [[b"\xff", "orders:write"]]
+
+
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="only rows of SQLite are packed")
 def test_a_statement_that_came_before_its_table_is_packed_once_that_is_there(
     scopes: models.QuerySet[Any, Any],
