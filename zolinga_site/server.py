@@ -35,6 +35,10 @@ GRACE = 10
 # How often is looked whether the first worker listens, in seconds.
 LOOK = 0.1
 
+# A worker that dies within so many seconds of being made anew is granian's sign of a loop, and how long is waited then.
+LOOP = 5.5
+PAUSE = 1.0
+
 
 def serve(
     host: str, port: int, workers: int, threads: int, watch: Sequence[Path], ready: str, task_workers: int
@@ -62,6 +66,7 @@ def serve(
         reload_ignore_worker_failure=True,
     )
     tasks = TaskWorkers(task_workers, GRACE)
+    server.respawned_wrks = remade = Remade()
     logging.getLogger("_granian").addFilter(_is_news)
     if watch:
         server.on_reload(lambda: import_until_sound(watch, server.main_loop_interrupt))
@@ -76,8 +81,7 @@ def serve(
     def started() -> None:
         # Where ``up`` held a Ctrl-C back, the server stops for it now.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        if ready:
-            threading.Thread(target=_announce, args=(host, port, ready), daemon=True).start()
+        threading.Thread(target=_announce, args=(host, port, ready, remade), daemon=True).start()
 
     server.on_startup(started)
     shutdown = server.shutdown
@@ -95,6 +99,25 @@ def serve(
         tasks.stop()
         # Another Ctrl-C changes nothing, also while Python, which gives up its handlers first, comes to its end.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Remade(dict[int, float]):
+    """When which worker was made anew; granian asks it for a loop of crashes, and then ends with all workers.
+
+    Before the site has ever answered, its code cannot be served, and that is right. Later it is a call that kills its
+    worker (a fault in a library, too little memory), and a client that tries it again must not end everybody's site.
+    """
+
+    has_answered = False
+
+    def get(self, worker: int, default: Any = None) -> Any:
+        """When the worker was made anew, or ``default`` where it is to be made once more."""
+        made = super().get(worker, default)
+        if not self.has_answered:
+            return made
+        if time.monotonic() - made <= LOOP:
+            time.sleep(PAUSE)
+        return default
 
 
 def load(target: str) -> Any:
@@ -136,12 +159,14 @@ def _mask(how: int) -> None:
     signal.pthread_sigmask(how, {signal.SIGTERM})
 
 
-def _announce(host: str, port: int, text: str) -> None:
+def _announce(host: str, port: int, text: str, remade: Remade) -> None:
     while True:
         # First, so that the workers are made while this thread does nothing.
         time.sleep(LOOK)
         if answers(host, port):
-            print(text, flush=True)
+            remade.has_answered = True
+            if text:
+                print(text, flush=True)
             return
 
 

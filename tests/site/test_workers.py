@@ -19,10 +19,14 @@ CONNECTIONS = 32
 
 HANDLER = """
 import os
+import signal
 
 class Handler:
     def on_worker(self, event):
         return {"pid": os.getpid()}
+
+    def on_death(self, event):
+        os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -33,11 +37,11 @@ def write_module(folder: Path) -> None:
         {
             "event": name,
             "class": "\\Probe\\Handler",
-            "method": "onWorker",
+            "method": method,
             "origin": ["mcp"],
             "schema": {"response": {"type": "object"}},
         }
-        for name in ("worker", "guarded")
+        for name, method in (("worker", "onWorker"), ("guarded", "onWorker"), ("deadly", "onDeath"))
     ]
     (folder / "__init__.py").write_text(HANDLER)
     (folder / "zolinga.json").write_text(json.dumps({"name": "Probe", "listen": listeners}))
@@ -126,3 +130,13 @@ def test_a_change_in_admin_holds_on_the_next_request_in_every_worker(site: Site)
 
         operator.send(tool, enabled="on", **overrides)
         everywhere(served)
+
+
+def test_a_call_that_kills_its_worker_again_and_again_ends_nobody_elses_site(site: Site) -> None:
+    with site.up("--workers", "1") as process:
+        for _again in range(3):
+            with site.client() as client, pytest.raises(httpx.TransportError):
+                call(client, "deadly")
+        with site.client() as client:
+            assert call(client, "worker").json()["result"]["isError"] is False
+        assert process.poll() is None
