@@ -20,6 +20,10 @@ _DIGITS = bytes.maketrans(b"0123456789", b"0000000000")
 _LONG_NUMBER = b"0" * 19
 _FRACTION = b".00000"
 
+# Squares of the digits of long integers, together: to take each of them in and to write it grows with the square of its
+# length. So much is two hundred of the longest, and more of up to three hundred digits than any body has.
+_MOST_DIGITS_SQUARED = 3_200_000_000
+
 # A colon written as an escape: where there is one, counting colons proves nothing.
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 
@@ -79,7 +83,11 @@ def _parse_slowly(body: bytes, max_depth: int) -> Any:
     # The standard library's parser knows duplicates and big integers; it is several times slower.
     try:
         value = json.loads(
-            body.decode(), object_pairs_hook=_members, parse_float=_finite_float, parse_constant=_finite_float
+            body.decode(),
+            object_pairs_hook=_members,
+            parse_int=_Integers(),
+            parse_float=_finite_float,
+            parse_constant=_finite_float,
         )
     except ProtocolError:
         raise
@@ -92,6 +100,20 @@ def _parse_slowly(body: bytes, max_depth: int) -> Any:
     if is_deeper(body, max_depth):
         raise _too_deep(max_depth)
     return value
+
+
+class _Integers:
+    """Reads the integers of one body. Raises `ProtocolError` where they are too many for their length."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_DIGITS_SQUARED
+
+    def __call__(self, text: str) -> int:
+        if len(text) > len(_LONG_NUMBER):
+            self._left -= len(text) ** 2
+            if self._left < 0:
+                raise parse_error("The body holds more integers of such a length than this server reads.")
+        return int(text)
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -37,6 +37,11 @@ BACKTRACKING = 2_000
 # What comparing a member with one object or array of an `enum` counts for.
 COMPARING = 4
 
+# What comparing one integer beyond 64 bits with another counts for, besides its length: the engine takes it as text.
+# Among things that are to be unique it compares each with each, where it tells all others apart by their hash.
+COMPARING_TEXT = 130
+COMPARING_UNSIGNED = 10
+
 _SEVERAL = re.compile(
     r'"(?:allOf|anyOf|oneOf|if|not|\$ref|\$dynamicRef|\$recursiveRef|dependentSchemas|dependencies|patternProperties|'
     r'contains|enum|unevaluated(?:Items|Properties))"|\(\?|\\[1-9]'
@@ -86,6 +91,21 @@ def heaviest(value: Any, weights: tuple[int, ...]) -> int:
         ]
         depth += 1
     return heaviest
+
+
+def comparisons(value: Any) -> int:
+    """An upper bound of what it takes to find out that no two things in a value are equal."""
+    waiting, count, cost = [value], 0, 0
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, dict):
+            waiting.extend(entry.values())
+        elif isinstance(entry, (list, tuple)):
+            waiting.extend(entry)
+        elif isinstance(entry, int) and (bits := entry.bit_length()) > 63:
+            count += 1
+            cost += COMPARING_UNSIGNED if bits == 64 and entry > 0 else COMPARING_TEXT + bits * bits // 2000
+    return count * cost // 2
 
 
 class _Graph:

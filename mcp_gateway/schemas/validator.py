@@ -22,12 +22,13 @@ class Validator:
     bundled meta-schemas. Raises ``ValueError`` with the reason when the text is no schema.
     """
 
-    __slots__ = ("_alternatives", "_checker", "_weights", "text")
+    __slots__ = ("_alternatives", "_checker", "_unique", "_weights", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._checker: Checker | None = None
         self._weights: tuple[int, ...] | None = None
+        self._unique = '"uniqueItems"' in text
         self._alternatives = '"anyOf"' in text or '"oneOf"' in text
         if text.strip():
             schema = json.loads(text)
@@ -45,6 +46,8 @@ class Validator:
         if self._checker is None:
             return []
         work = budget.judgments(value, self._weights, budget.BUDGET) if self._weights is not None else 0
+        if self._unique:
+            work += budget.comparisons(value)
         if work > budget.BUDGET:
             return [Fault("", "is too large or too deep to be checked against this schema; send less")]
         try:

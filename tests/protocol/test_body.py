@@ -140,3 +140,12 @@ print((most() - before) / (1 if sys.platform == "darwin" else 1 / 1024) < 128 * 
 """
     run = subprocess.run([sys.executable, "-c", script % max_depth], capture_output=True, text=True, check=True)
     assert run.stdout.split() == (["True"] if max_depth == 62 else ["refused", "True"])
+
+
+def test_integers_are_read_as_long_as_they_are_not_many_for_their_length() -> None:
+    for digits, number in ((4_000, 100), (300, 14_000)):
+        long = [int("9" * digits)] * number
+        assert body.parse(json.dumps({"ids": long}).encode(), max_depth=64) == {"ids": long}
+    with pytest.raises(ProtocolError, match="more integers of such a length") as refused:
+        body.parse(b"[" + b",".join([b"9" * 4_000] * 1_000) + b"]", max_depth=64)
+    assert refused.value.code == -32700

@@ -103,3 +103,19 @@ def test_patterns_that_may_backtrack_and_objects_in_enums_weigh_more() -> None:
     choices = weights({"items": {"enum": [[number] for number in range(100)]}})
     assert choices is not None
     assert choices[1] > 100
+
+
+@pytest.mark.parametrize("first", [10**20, -(10**20), 2**63])
+def test_long_integers_that_would_be_compared_for_hours_are_not(first: int) -> None:
+    check = validator(json.dumps({"properties": {"ids": {"type": "array", "uniqueItems": True}}}))
+    many = [first + number for number in range(20_000)]
+    for ids in (many, [[number] for number in many], [{"id": number} for number in many]):
+        (fault,) = check.faults({"ids": ids})
+        assert "too large" in fault.message
+
+
+def test_integers_that_are_compared_in_a_moment_are_checked() -> None:
+    check = validator(json.dumps({"uniqueItems": True}))
+    assert check.faults([2**63 - 1 - number for number in range(50_000)]) == []
+    assert check.faults([10**30 + number for number in range(200)]) == []
+    assert check.faults([10**30, 10**30]) != []
