@@ -149,3 +149,9 @@ def test_integers_are_read_as_long_as_they_are_not_many_for_their_length() -> No
     with pytest.raises(ProtocolError, match="more integers of such a length") as refused:
         body.parse(b"[" + b",".join([b"9" * 4_000] * 1_000) + b"]", max_depth=64)
     assert refused.value.code == -32700
+
+
+def test_the_name_that_stands_twice_is_found_at_once_among_very_many() -> None:
+    members = ",".join(f'"a{number}":1' for number in range(300_000))
+    with pytest.raises(ProtocolError, match="two members named 'twice'"):
+        body.parse(f'{{{members},"twice":1,"twice":2}}'.encode(), max_depth=64)
