@@ -109,7 +109,8 @@ class RustChecker:
 
 def compile_checker(schema: Any, dialect: Dialect, *, backtracking: bool = False) -> RustChecker:
     """Compile a schema; raises ``ValueError`` with the reason."""
-    options: dict[str, Any] = {"validate_formats": True, "offline": True}
+    # The mask keeps whole values out of the library's own messages, which nobody reads.
+    options: dict[str, Any] = {"validate_formats": True, "offline": True, "mask": ""}
     if _names_meta_schema(schema):
         options["registry"] = _registry()
     cls = _CLASSES[dialect]

@@ -11,8 +11,13 @@ from mcp_gateway.schemas.compile import Checker, compile_schema, own_dialect
 from mcp_gateway.schemas.dialects import pointer
 from mcp_gateway.schemas.faults import Fault, describe, order
 
-# Looking for every fault costs about 10 µs for each: in a value with more members than this the first is told.
+# Looking for every fault costs about 10 µs for each: in a value with more members than this the first is told. The
+# engine gives each fault a copy of what it was found in, so this many characters count as one member more.
 MAX_MEMBERS = 10_000
+CHARACTERS = 100
+
+# The first float that the engine writes out in all its digits, and what the longest counts for.
+_LONG_FLOAT, _LONG_FLOAT_COUNTS = 1e16, 3
 
 
 class Validator:
@@ -75,15 +80,23 @@ def validator(text: str) -> Validator:
 
 
 def larger_than(value: Any, limit: int) -> bool:
-    """Whether a JSON value has more than so many members, counted without recursion."""
+    """Whether a JSON value has more than so many members, long ones counted by length, without recursion."""
     waiting, count = [value], 0
     while waiting:
         entry = waiting.pop()
         if isinstance(entry, (dict, list)):
             count += len(entry)
-            if count > limit:
-                return True
-            waiting.extend(entry.values() if isinstance(entry, dict) else entry)
+            if isinstance(entry, dict):
+                count += sum(map(len, entry)) // CHARACTERS
+                waiting.extend(entry.values())
+            else:
+                waiting.extend(entry)
+        elif isinstance(entry, str):
+            count += len(entry) // CHARACTERS
+        elif isinstance(entry, float) and abs(entry) >= _LONG_FLOAT:
+            count += _LONG_FLOAT_COUNTS
+        if count > limit:
+            return True
     return False
 
 

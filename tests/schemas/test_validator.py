@@ -151,6 +151,14 @@ def test_all_faults_of_a_moderate_value_are_told() -> None:
     assert larger_than({"a": [0] * MAX_MEMBERS}, MAX_MEMBERS)
 
 
+@pytest.mark.parametrize("long", ["x" * 2_000_000, [1e308] * 9_000, {"x" * 1_000_000: 1, "y" * 1_000_000: 2}])
+def test_a_value_of_long_members_is_large_too(long: Any) -> None:
+    found = faults({"required": [f"r{number}" for number in range(200)]}, {"long": long})
+    assert [fault.pointer for fault in found] == ["", ""]
+    assert "lacks the required property" in found[0].message
+    assert "not looked for" in found[1].message
+
+
 def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
     started = time.process_time()
     assert faults({"pattern": "^(a+)+$"}, "a" * 50 + "!")
