@@ -16,6 +16,9 @@ from mcp_gateway.schemas.faults import Fault, describe, order
 MAX_MEMBERS = 10_000
 CHARACTERS = 100
 
+# Each fault of an `enum` or a `const` has a copy of all that it allows: so many characters of them at most.
+MAX_ALLOWED = 20_000_000
+
 # The first float that the engine writes out in all its digits, and what the longest counts for.
 _LONG_FLOAT, _LONG_FLOAT_COUNTS = 1e16, 3
 
@@ -27,25 +30,28 @@ class Validator:
     bundled meta-schemas. Raises ``ValueError`` with the reason when the text is no schema.
     """
 
-    __slots__ = ("_alternatives", "_checker", "_unique", "_weights", "text")
+    __slots__ = ("_alternatives", "_checker", "_most_members", "_unique", "_weights", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._checker: Checker | None = None
         self._weights: tuple[int, ...] | None = None
+        self._most_members = MAX_MEMBERS
         self._unique = '"uniqueItems"' in text
         self._alternatives = '"anyOf"' in text or '"oneOf"' in text
         if text.strip():
             schema = json.loads(text)
             self._checker = compile_schema(schema)
             self._weights = budget.weights(schema, text, own_dialect(schema))
+            self._most_members = min(MAX_MEMBERS, MAX_ALLOWED // longest_allowed(schema))
 
     def faults(self, value: Any) -> list[Fault]:
         """Everything that is wrong with a JSON value, in the order a reader meets it; empty if it fits.
 
-        Of a value with more than `MAX_MEMBERS` members only the first fault is looked for, and a last one says
-        so; where alternatives nest so deep that telling why none fits would take long, only that is told. A value
-        whose check would take more than its budget is not checked, which is a fault of its own.
+        Of a value with more than `MAX_MEMBERS` members (fewer where the schema's lists are long) only the first fault
+        is looked for, and a last one says so; where alternatives nest so deep that telling why none fits would take
+        long, only that is told. A value whose check would take more than its budget is not checked, which is a fault
+        of its own.
         Nothing is coerced: ``"5"`` is no integer, ``5.0`` is one, ``true`` is not.
         """
         if self._checker is None:
@@ -60,7 +66,7 @@ class Validator:
                 return []
             if self._weights and self._alternatives and budget.heaviest(value, self._weights) > budget.TOLD:
                 return [Fault("", "does not fit the schema; it nests too deep to tell in which of the alternatives")]
-            if work > budget.LISTED or larger_than(value, MAX_MEMBERS):
+            if work > budget.LISTED or larger_than(value, self._most_members):
                 first = self._checker.first(value)
                 return [
                     Fault(pointer(*first.path), describe(first)),
@@ -77,6 +83,21 @@ class Validator:
 def validator(text: str) -> Validator:
     """The compiled validator of a schema's JSON text; an empty text accepts everything."""
     return Validator(text)
+
+
+def longest_allowed(schema: Any) -> int:
+    """Characters of the longest `enum` or `const` of a schema, at least one."""
+    waiting, longest = [schema], 1
+    while waiting:
+        entry = waiting.pop()
+        if isinstance(entry, dict):
+            for keyword in ("enum", "const"):
+                if keyword in entry:
+                    longest = max(longest, len(json.dumps(entry[keyword])))
+            waiting.extend(entry.values())
+        elif isinstance(entry, list):
+            waiting.extend(entry)
+    return longest
 
 
 def larger_than(value: Any, limit: int) -> bool:

@@ -159,6 +159,16 @@ def test_a_value_of_long_members_is_large_too(long: Any) -> None:
     assert "not looked for" in found[1].message
 
 
+@pytest.mark.parametrize(
+    "allowed", [{"enum": [f"choice {number}" for number in range(5_000)]}, {"const": "x" * 50_000}]
+)
+def test_of_a_long_list_of_what_is_allowed_no_fault_has_a_copy_of_its_own(allowed: dict[str, Any]) -> None:
+    assert len(faults({"items": allowed}, ["no"] * 200)) == 200
+    found = faults({"items": allowed}, ["no"] * 9_000)
+    assert [fault.pointer for fault in found] == ["/0", ""]
+    assert "not looked for" in found[1].message
+
+
 def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
     started = time.process_time()
     assert faults({"pattern": "^(a+)+$"}, "a" * 50 + "!")
